@@ -88,11 +88,11 @@ def test_units_and_rows_without_a_group() -> None:
 
 def test_what_cannot_be_learned() -> None:
     X, y = groups(20, 0)
-    with pytest.raises(LabelError, match=says("No group of the 20 labelled rows has two")):
+    with pytest.raises(LabelError, match=says("Each of the 20 labelled rows is the only one")):
         es.AffinityLearner().fit(X, np.array([f"row {i}" for i in range(20)]))
     with pytest.raises(LabelError, match="at least 2 classes"):
         es.AffinityLearner().fit(X, np.zeros(20, dtype=int))
-    with pytest.warns(ConvergenceWarning, match=says("max_iter=1", "may still move")):
+    with pytest.warns(ConvergenceWarning, match=says("max_iter=1", "have not converged")):
         es.AffinityLearner(max_iter=1).fit(X, y)
 
 

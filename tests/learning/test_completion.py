@@ -76,14 +76,14 @@ def test_nothing_missing_nothing_changed_and_units_do_not_matter():
 def test_entries_that_no_points_have_are_refused():
     with pytest.raises(KernelError, match=says("K[0, 1] = 2", "lengths")):
         complete_kernel([[1, 2, np.nan], [2, 1, 0], [np.nan, 0, 1]])
-    with pytest.raises(KernelError, match=says("K[1, 1] = -1", "squared length")):
+    with pytest.raises(KernelError, match=says("K[1, 1] = -1", "is negative")):
         complete_kernel([[1, np.nan], [np.nan, -1]])
     A = np.array([[1, 0.9, -0.9, 0.9], [0.9, 1, 0.9, np.nan], [-0.9, 0.9, 1, np.nan], [0.9, np.nan, np.nan, 1]])
-    with pytest.raises(KernelError, match=says("No positive semidefinite matrix", "dual proves")):
+    with pytest.raises(KernelError, match=says("No positive semidefinite matrix", "dual problem proves")):
         complete_kernel(A)
-    with pytest.raises(KernelError, match=says("rows that are known", "eigenvalues")):
+    with pytest.raises(KernelError, match=says("block of the known rows", "eigenvalues")):
         complete_kernel([[0.0, 1.0, 1.0], [1.0, np.nan, np.nan], [1.0, np.nan, np.nan]])
-    with pytest.raises(InputError, match=says("Nothing is known of 1 of 2 points")):
+    with pytest.raises(InputError, match=says("1 of 2 rows have no known entry")):
         complete_kernel([[1, np.nan], [np.nan, np.nan]])
     with pytest.raises(InputError, match="not symmetric"):
         complete_kernel([[1, 0.5], [np.nan, 1]])

@@ -313,9 +313,9 @@ def test_matrices_are_kernels_too_and_new_points_come_as_rows():
         mixed.predict(new)
     with pytest.raises(InputError, match=r"got shape \(10, 25\)"):
         mixed.predict(new, rows=[rows[0][:, :25]])
-    with pytest.raises(InputError, match="rows= holds 2 arrays, but 1 of the kernels"):
+    with pytest.raises(InputError, match="rows= has 2 arrays, but only 1 of the kernels"):
         mixed.predict(new, rows=rows * 2)
-    with pytest.raises(InputError, match="rows= holds 1 arrays, but 0 of the kernels"):
+    with pytest.raises(InputError, match="rows= has 1 arrays, but only 0 of the kernels"):
         named.predict(new, rows=rows)
     whole = KernelLearner(["precomputed"]).fit(rbf_kernel(old, gamma=0.5), hidden(y[:40], 25))
     single = KernelLearner([Kernel("rbf", gamma=0.5)]).fit(old, hidden(y[:40], 25))
@@ -386,8 +386,8 @@ def test_kernels_that_cannot_be_used():
     refuse(KernelError, r"kernels\[0\] \(matrix\).*all points coincide", [np.zeros((36, 36))], center=False)
     refuse(KernelError, r"kernels\[0\] \(nothing\).*unknown", ["nothing"])
     refuse(KernelError, "precomputed", ["precomputed", "rbf"], X=K)
-    refuse(InputError, "list of one kernel", "rbf")
-    refuse(InputError, "list of one kernel", [])
+    refuse(InputError, "list of at least one kernel", "rbf")
+    refuse(InputError, "list of at least one kernel", [])
 
 
 def test_labels_that_cannot_be_used():

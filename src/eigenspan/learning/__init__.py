@@ -1,4 +1,4 @@
-"""What is learned before, or beside, a reduction: kernels."""
+"""Learning of kernels and of feature weights."""
 
 from .affinity_learner import AffinityLearner
 from .kernel_completion import LowRankKernel, complete_kernel, low_rank_kernel

@@ -1,8 +1,8 @@
-"""Learning the weights of a graph from groups that are known: the walk on it should stay within them."""
+"""Feature weights learned from known groups, so that the random walk on a Gaussian graph stays within the groups."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,37 +22,40 @@ from ..methods.base.table import besides
 from ..numerics.memory import require, with_memory_errors
 from .all_or_nothing import all_or_nothing
 
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
 
 @besides("learning", "min divergence of a walk", "—", "linear", "some labels", "n² D per step", "S3 §4.5.2")
 class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
-    """Weights of the features, learned from a partition, for spectral clustering.
+    """Feature weights learned from a partition, for spectral clustering.
 
     .. math:: \\min_{\\lambda \\ge 0} \\; \\frac1m \\sum_i \\operatorname{KL}(P^*_i \\,\\Vert\\, P_i), \\qquad
               P_{ij} \\propto \\exp\\Bigl(-\\sum_f \\lambda_f (x_{if} - x_{jf})^2\\Bigr), \\; j \\ne i
 
-    where :math:`P^*_i` is uniform over the others of i's group, which no walk leaves. The walk P of the learned weights comes as near to
-    that as Gaussian weights can [S3, §4.5.2, after Meila & Shi]. The problem is convex: features that do not tell the groups apart
-    get little or no weight, and the scale of the weights is that of the groups.
+    where :math:`P^*_i` is uniform over the other rows of i's group: the ideal random walk never leaves a group. P is the walk with Gaussian
+    edge weights, and the fit minimises its divergence from the ideal walk [S3, §4.5.2, after Meila & Shi]. The problem is convex. Features
+    that do not separate the groups get little or no weight, and the overall scale fits the distances within the groups.
 
-    Fit it to rows whose groups are known (others may be −1, NaN or None: they are left out), and cluster rows with other groups by
-    ``SpectralClustering(weights=Heat(1.0))`` on what ``transform`` returns: the features times :math:`\\sqrt\\lambda`, in which the
-    learned weights are :math:`e^{-d^2}`.
+    Fit it to rows with known groups; rows with group −1, NaN or None are left out. Then cluster other rows by
+    ``SpectralClustering(weights=Heat(1.0))`` on the result of ``transform``, the features times :math:`\\sqrt\\lambda`. In these features
+    the learned edge weights are :math:`e^{-d^2}`.
 
-    Cost: O(m²D) a step for m labelled rows, some tens of steps, and O(m²) memory; a sample of the rows will do.
+    Cost: O(m²D) per step for m labelled rows, some tens of steps, and O(m²) memory. A sample of the rows is enough.
 
     Parameters
     ----------
     tol
-        Stop when the divergence decreases by no more than this share.
+        Stop when the relative decrease of the divergence is at most this.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_features,)
         λ.
     divergence_ : float
-        Mean divergence of the walk from the ideal one, in nats; 0 is the best.
+        Mean divergence from the ideal walk, in nats; 0 is the best.
     gradient_ : ndarray of shape (n_features,)
-        Gradient of the divergence by the weights, in units of the features' variance. At the optimum it is zero where λ > 0
+        Gradient of the divergence with respect to the weights, in units of the features' variance. At the optimum it is zero where λ > 0
         and not negative elsewhere.
     classes_ : ndarray
         The groups.
@@ -63,7 +66,7 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
 
     Examples
     --------
-    Three groups in two of six features, the others noise that hides them:
+    Three groups in two of six features; the other four are noise:
 
     >>> import numpy as np
     >>> from sklearn.datasets import make_blobs
@@ -96,20 +99,20 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
     @with_memory_errors
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: TableLike, y: VectorLike) -> Self:
-        """Learn the weights of the features from rows X and their groups y; rows whose group is −1, NaN or None are left out."""
+        """Learn the feature weights from rows X and their groups y; rows whose group is −1, NaN or None are left out."""
         with all_or_nothing(self):
             self._fit(X, y)
         return self
 
-    def _fit(self, X: Any, y: Any) -> None:
-        X = checked_rows(self, X, ensure_min_samples=2)
-        refuse_out_of_range(X)
-        groups = read_classes(y, X.shape[0], unlabeled=self.unlabeled, name="AffinityLearner")
+    def _fit(self, X: TableLike, y: VectorLike) -> None:
+        rows: Array = checked_rows(self, X, ensure_min_samples=2)
+        refuse_out_of_range(rows)
+        groups = read_classes(y, rows.shape[0], unlabeled=self.unlabeled, name="AffinityLearner")
         with collect() as record, stage("weights"):
             known = groups.codes >= 0
-            found = self._learned(np.asarray(X[known], dtype=np.float64), groups.codes[known])
+            found = self._learned(np.asarray(rows[known], dtype=np.float64), groups.codes[known])
         warn_of_rounded_columns(
-            X,
+            rows,
             "X, and of what transform returns,",
             "Subtract the column means first (before rows are rounded to single precision), or pass X in double precision.",
         )
@@ -121,12 +124,15 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
         require(40.0 * m**2, f"The walk between {m} labelled rows", "Fit to a sample of the rows.")
         if np.bincount(codes).max() < 2:
             raise LabelError(
-                f"No group of the {m} labelled rows has two of them, so that nothing says what belongs together: give more labels."
+                f"Each of the {m} labelled rows is the only one of its group, so there are no pairs to learn from. Label at "
+                "least two rows of a group."
             )
         Z = X - X.mean(axis=0)
         spread = Z.std(axis=0)
         if not spread.any():
-            raise DimensionError(f"All {m} labelled rows coincide: there are no distances to weigh.")
+            raise DimensionError(
+                f"All {m} labelled rows coincide, so no feature can separate the groups. Use rows that differ."
+            )
         unit = np.where(spread > 0, spread, 1.0)
         walk = _Walk(Z / unit, codes)
         start = np.where(spread > 0, 1.0 / Z.shape[1], 0.0)
@@ -135,8 +141,8 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
         note(status=str(best.message), evaluations=int(best.nfev))
         if best.nit >= self.max_iter:
             warn(
-                f"After max_iter={self.max_iter} steps the divergence is {best.fun:.6g} and its gradient still "
-                f"{np.abs(best.jac[best.x > 0]).max(initial=0.0):.1e}: the weights may still move. Raise max_iter or tol.",
+                f"The divergence is {best.fun:.6g} after max_iter={self.max_iter} steps, with a gradient of "
+                f"{np.abs(best.jac[best.x > 0]).max(initial=0.0):.1e}, so the weights have not converged. Raise max_iter or tol.",
                 ConvergenceWarning,
             )
         return {
@@ -146,8 +152,8 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
             "n_iter_": int(best.nit),
         }
 
-    def transform(self, X: Any) -> Any:
-        """The features times the roots of their weights.
+    def transform(self, X: TableLike) -> Array:
+        """Return the features times the square roots of their weights.
 
         Parameters
         ----------
@@ -166,7 +172,7 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
     def _n_features_out(self) -> int:
         return int(self.weights_.size)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -174,14 +180,14 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
 
 
 class _Walk:
-    """``λ -> (divergence, gradient)`` of the walk between rows from the one that stays within their groups."""
+    """Function ``λ -> (divergence from the ideal walk, gradient)``."""
 
     def __init__(self, X: Array, codes: NDArray[np.intp]) -> None:
         same = codes[:, None] == codes
         np.fill_diagonal(same, False)
         others = same.sum(axis=1)
         self.X, self.paired = X, others > 0
-        # rows alone in their group say nothing of what belongs together, and are still there for others to step to
+        # a row that is alone in its group has no ideal walk, but other rows may step to it
         self.ideal = same[self.paired] / others[self.paired, None]
         self.entropy = float(np.mean(np.log(others[self.paired])))
 
@@ -194,6 +200,6 @@ class _Walk:
         P = np.exp(-D - norm[:, None])
         D[np.arange(some.size), some] = 0.0
         value = float(np.mean(np.einsum("ij,ij->i", self.ideal, D) + norm)) - self.entropy
-        A = (self.ideal - P) / some.size  # rows sum to zero: what is left of Σ A_ij (x_i − x_j)² is below
+        A = (self.ideal - P) / some.size  # rows sum to zero, so in Σ A_ij (x_i − x_j)² the terms x_i² cancel
         gradient = A.sum(axis=0) @ self.X**2 - 2.0 * np.einsum("ij,ij->j", self.X[some], A @ self.X)
         return value, gradient

@@ -1,15 +1,16 @@
-"""Fits that succeed or change nothing."""
+"""Fits that leave the estimator unchanged if they fail."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+
+from .._compat import BaseEstimator
 
 
 @contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """A fit from nothing: it forgets what one before has set, and where it fails the estimator is what it was, fitted or not."""
+def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
+    """Remove the attributes of an earlier fit; if the block raises, restore the estimator as it was."""
     before = dict(vars(estimator))
     for name in [name for name in before if name.endswith("_")]:
         delattr(estimator, name)

@@ -1,19 +1,20 @@
-"""Kernel learning: the combination of kernels under which labelled points have the largest margin, and the labels it gives the rest."""
+"""Kernel learning: the combination of kernels with the largest margin between labelled points, and labels for the other points."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import real_numbers
 from .._compat import ClassifierMixin, fit_context
 from .._diagnostics import collect, note, stage
 from .._parameters import Count, Declared, Marker, Positive, Tolerance, attribute, parameter
-from .._types import Array, Index, TableLike, VectorLike
+from .._types import Array, Index, Matrix, TableLike, VectorLike
 from ..data.read import checked_rows, is_precomputed
 from ..data.rows.storage import refuse_out_of_range
 from ..data.x import KernelValues, as_rows
@@ -23,11 +24,20 @@ from ..methods.base.table import besides
 from ..numerics.eigen import dense
 from ..numerics.memory import require, with_memory_errors
 from ..numerics.sdp.margin import MarginSolution, learn_weights
-from ..problem.kernels import KernelRows, gram_matrix, kernel_rows
+from ..problem.kernels import Kernel, KernelRows, gram_matrix, kernel_rows
 from .all_or_nothing import all_or_nothing
 
-_PSD = 1e-8  #: Negative eigenvalues of a kernel matrix down to this share of its norm are rounding.
-_MOST = 1e30  #: Largest price of a margin and trace; one over it is the smallest.
+if TYPE_CHECKING:
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import SVC
+    from sklearn.utils import Tags
+
+#: A name, a `Kernel`, a function of two arrays of rows, or a kernel matrix of the training points.
+KernelLike: TypeAlias = str | Kernel | Callable[..., ArrayLike] | ArrayLike
+Labels: TypeAlias = NDArray[np.generic]
+
+_PSD = 1e-8  #: Negative eigenvalues of a kernel matrix count as rounding up to this share of its norm.
+_MOST = 1e30  #: Largest C and trace; the inverse is the smallest.
 
 
 @besides("learning", "max margin", "trace of K", "kernel", "some labels", "m n² + n³", "S4 eq. 31")
@@ -37,23 +47,24 @@ class KernelLearner(ClassifierMixin, Declared):
     .. math:: \\min_{\\mu} \\; \\omega(K), \\quad K = \\sum_i \\mu_i K_i \\succeq 0, \\; \\operatorname{tr} K = c, \\qquad
               \\omega(K) = \\max_{\\alpha} \\; 2\\,\\mathbf{1}^T\\alpha - \\alpha^T (G(K_{tr}) + \\tau I)\\, \\alpha
 
-    over :math:`\\alpha \\ge 0, y^T\\alpha = 0`, with :math:`G_{ij} = y_i y_j K_{ij}` on the labelled points, while trace and K ⪰ 0 count
-    all points. ω is what the machine pays at best; [S4, eq. 31] is this problem with the inner maximum replaced by its dual, where ν, δ
-    and λ are the multipliers of :math:`\\alpha \\ge 0`, :math:`\\alpha \\le c_2` and :math:`y^T\\alpha = 0`. (S4 has K be *one* of a set of
-    kernels; as in the source, Lanckriet et al., it is a combination.)
+    over :math:`\\alpha \\ge 0, y^T\\alpha = 0`, with :math:`G_{ij} = y_i y_j K_{ij}` on the labelled points; trace and K ⪰ 0 refer to all
+    points. ω is the optimal objective of the support vector machine. [S4, eq. 31] is this problem with the inner maximum replaced by its
+    dual, where ν, δ and λ are the multipliers of :math:`\\alpha \\ge 0`, :math:`\\alpha \\le c_2` and :math:`y^T\\alpha = 0`. (In S4, K is
+    *one* of a set of kernels. Here it is a combination, as in the source, Lanckriet et al.)
 
-    - ``margin="hard"``: no δ, τ = 0. ω is :math:`\\min \\|w\\|^2`, one over the squared margin.
+    - ``margin="hard"``: no δ, τ = 0. ω is :math:`\\min \\|w\\|^2`, the inverse of the squared margin.
     - ``margin="l1"``: :math:`\\alpha \\le c_2 = C`, τ = 0. ω is :math:`\\min \\|w\\|^2 + 2C \\sum \\xi_i`, twice the objective of ``SVC``.
     - ``margin="l2"``: no δ, τ = 1/C. ω is :math:`\\min \\|w\\|^2 + C \\sum \\xi_i^2`.
 
-    Of more than two classes each has a machine against the rest, all under one kernel, and ω is the sum of theirs; a point belongs to the
-    class whose machine is most in favour.
+    With more than two classes there is one machine per class against the rest. All share one kernel, and ω is the sum of their objectives.
+    A point belongs to the class with the largest decision value.
 
-    Use it where several kernels are plausible. A large margin is no promise of few errors: it favours kernels that set every point apart,
-    such as narrow Gaussians. Leave these out, choose *C* as for any such machine, and compare with the plain average of the kernels.
+    Use it if several kernels are plausible. A large margin does not imply few errors: it favours kernels in which all points are far
+    apart, such as narrow Gaussians. Leave these out, choose *C* as for any support vector machine, and compare with the average of the
+    kernels.
 
-    Cost: O(mn² + n³) for m kernel matrices, then about ten steps of O(ml² + l³) a machine for l labelled points, and O(mn³) more each with
-    unrestricted signs. O(mn²) memory.
+    Cost: O(mn² + n³) for m kernel matrices, then about ten steps of O(ml² + l³) per machine for l labelled points, each with O(mn³) more
+    if signs are unrestricted. O(mn²) memory.
 
     Parameters
     ----------
@@ -61,12 +72,12 @@ class KernelLearner(ClassifierMixin, Declared):
         Names such as ``"rbf"``, ``Kernel("poly", degree=2)``, functions of two arrays of rows, ``"precomputed"`` if X is a
         kernel matrix, or n×n matrices. Each must be positive semidefinite (once centred, if `center`).
     weights
-        μ ≥ 0, for which K ⪰ 0 always holds; or any sign, with K ⪰ 0 on all points. With any sign, combinations that cancel
-        to 1e-5 of the kernels' size are left out.
+        μ ≥ 0, so that K ⪰ 0 always holds; or any sign, with K ⪰ 0 on all points. With any sign, combinations of kernels that
+        cancel to 1e-5 of their size are left out.
     margin
         Hard margin, or a penalty on the violations of the margin (``"l1"``) or on their squares (``"l2"``).
     C
-        Price of violating the margin. It has no effect with ``"hard"``.
+        Penalty on violations of the margin. It has no effect with ``"hard"``.
     trace
         c, the trace of K over all points. None means n: a mean diagonal of 1, to which `C` is relative.
     center
@@ -147,13 +158,13 @@ class KernelLearner(ClassifierMixin, Declared):
     @with_memory_errors
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: TableLike, y: VectorLike) -> Self:
-        """Learn the kernel from all points X, and label those whose y is −1, NaN or None; the others are of two classes or more."""
+        """Learn the kernel from all points X, and label those whose y is −1, NaN or None; the others belong to two classes or more."""
         with all_or_nothing(self):
             self._fit(X, y)
         return self
 
-    def _fit(self, X: Any, y: Any) -> None:
-        _checked(self.kernels)
+    def _fit(self, X: TableLike, y: VectorLike) -> None:
+        _check_kernels(self.kernels)
         self._refuse_sizes()
         X = as_rows(checked_rows(self, X, sparse=True, dtype=np.float64, ensure_min_samples=2))
         refuse_out_of_range(X)
@@ -171,11 +182,11 @@ class KernelLearner(ClassifierMixin, Declared):
         for name, value in (("C", self.C), ("trace", self.trace)):
             if value is not None and not 1 / _MOST <= value <= _MOST:
                 raise InputError(
-                    f"{name}={value:.3g} must lie between {1 / _MOST:g} and {_MOST:g}: beyond, rounding is all that there is."
+                    f"{name}={value:.3g} must lie between {1 / _MOST:g} and {_MOST:g}, because the result would be only rounding error."
                 )
 
-    def _grams(self, X: Any) -> tuple[Array, Array, Array]:
-        """Kernel matrices scaled to the trace c, the column means they had, and their traces over c."""
+    def _grams(self, X: Matrix) -> tuple[Array, Array, Array]:
+        """Return kernel matrices scaled to the trace c, their column means before centring, and their traces over c."""
         n, m = X.shape[0], len(self.kernels)
         copies = m * (1 if self.weights == "nonnegative" else 4) + 4
         require(8.0 * n * n * copies, f"{copies} matrices of {n}×{n}", "Use fewer kernels or unlabelled points.")
@@ -210,15 +221,16 @@ class KernelLearner(ClassifierMixin, Declared):
             note(smallest_eigenvalue=lowest)
             if lowest < -1e-6 * highest:
                 warn(
-                    f"The learned kernel has eigenvalues from {lowest:.2g} to {highest:.2g}: the kernels nearly depend on one another, and "
-                    'rounding shows. Use fewer of them, or weights="nonnegative".',
+                    f"The learned kernel has eigenvalues from {lowest:.2g} to {highest:.2g}, because the kernels are nearly "
+                    "linearly dependent "
+                    'and rounding dominates. Use fewer kernels, or weights="nonnegative".',
                     IndefiniteWarning,
                 )
 
     def _train(self, codes: NDArray[np.intp]) -> None:
         rows, rest = self.labelled_, np.flatnonzero(codes < 0)
         K = self.kernel_[np.ix_(rows, rows)] + self._tau * np.eye(rows.size)
-        # beyond the largest α of the optimum a box has no effect: the machine is the hard one
+        # a C above the largest α of the optimum has no effect, which gives the hard margin
         C = self.C if self.margin == "l1" else 10.0 * float(self.certificate_.alpha.max())
         from sklearn.multiclass import OneVsRestClassifier
         from sklearn.svm import SVC
@@ -235,15 +247,15 @@ class KernelLearner(ClassifierMixin, Declared):
         values = K @ self.dual_coef_.T + self.intercept_
         return values[:, 0] if self.classes_.size == 2 else values
 
-    def _classes_of(self, values: Array) -> NDArray[Any]:
+    def _classes_of(self, values: Array) -> Labels:
         return self.classes_[(values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)]
 
-    def decision_function(self, X: Any, rows: Any = None) -> Array:
-        """Signed distance of new points from the separating plane, in units of the margin; positive for ``classes_[1]``.
+    def decision_function(self, X: TableLike, rows: Sequence[ArrayLike] | None = None) -> Array:
+        """Return signed distances of new points from the separating plane, in units of the margin; positive for ``classes_[1]``.
 
-        Of more than two classes a column each, positive for it.
+        For more than two classes there is one column per class, positive for that class.
 
-        Where `kernels` holds matrices, `rows` is the (n_points, n_samples) kernel between new and training points, for each in order.
+        For each matrix among `kernels`, in order, `rows` has the (n_points, n_samples) kernel between new and training points.
         """
         check_is_fitted(self)
         X = as_rows(checked_rows(self, X, sparse=True, dtype=np.float64, reset=False))
@@ -251,32 +263,34 @@ class KernelLearner(ClassifierMixin, Declared):
         rows = [] if rows is None else rows
         if len(rows) > len(matrices):
             raise InputError(
-                f"rows= holds {len(rows)} arrays, but {len(matrices)} of the kernels are matrices of the training points: the others are "
+                f"rows= has {len(rows)} arrays, but only {len(matrices)} of the kernels are matrices of the training points; "
+                "the others are "
                 "computed from X. Pass one array for each matrix, in order."
             )
         given = dict(zip(matrices, rows, strict=False))
-        K = np.zeros((X.shape[0], self.labelled_.size)) - self._offset  # the means of rows meet Σ α_j y_j = 0
+        K = np.zeros((X.shape[0], self.labelled_.size)) - self._offset  # the row means cancel because Σ α_j y_j = 0
         for i in np.flatnonzero(self.weights_):
             values = np.asarray(given.get(int(i)), dtype=np.float64) if i in matrices else X
             if i in matrices and values.shape != (X.shape[0], self.kernel_.shape[0]):
                 raise InputError(
-                    f"kernels[{i}] is a matrix of the training points and says nothing of new ones: pass rows=[...], for each matrix the "
+                    f"kernels[{i}] is a matrix of the training points and cannot be computed for new ones. Pass rows=[...] "
+                    "with, for each matrix, the "
                     f"{X.shape[0]}×{self.kernel_.shape[0]} kernel between new and training points (got shape {values.shape}). "
                     "The labels of the training points are in transduction_."
                 )
             if i in matrices and not np.all(np.isfinite(values)):
                 raise InputError(
                     f"The rows= of kernels[{i}] hold {int(np.sum(~np.isfinite(values)))} values that are NaN or infinite, of "
-                    f"{values.size}: a kernel between any two points is a number."
+                    f"{values.size}. Pass finite kernel values only."
                 )
             K += self.weights_[i] * self._parts[i](values)
         return self._values(K)
 
-    def predict(self, X: Any, rows: Any = None) -> NDArray[Any]:
-        """Class of new points; parameters as for `decision_function`."""
+    def predict(self, X: TableLike, rows: Sequence[ArrayLike] | None = None) -> Labels:
+        """Return the classes of new points; parameters as for `decision_function`."""
         return self._classes_of(self.decision_function(X, rows))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         kernels = self.kernels if isinstance(self.kernels, (list, tuple)) else ()
@@ -285,12 +299,12 @@ class KernelLearner(ClassifierMixin, Declared):
 
 
 def _against(codes: NDArray[np.intp], count: int) -> Array:
-    """±1 for the second of two classes against the first; of more, a row for each against the rest."""
+    """Return ±1 labels: the second of two classes against the first, or one row per class against the rest."""
     return np.where(codes > 0, 1.0, -1.0) if count == 2 else np.where(codes == np.arange(count)[:, None], 1.0, -1.0)
 
 
-def _decision(svm: Any, n: int) -> tuple[Array, Array]:
-    """Coefficients over all n training rows and intercepts: a row for each machine."""
+def _decision(svm: SVC | OneVsRestClassifier, n: int) -> tuple[Array, Array]:
+    """Return coefficients over all n training rows, one row per machine, and intercepts."""
     machines = getattr(svm, "estimators_", [svm])
     coef = np.zeros((len(machines), n))
     for row, machine in zip(coef, machines, strict=True):
@@ -298,32 +312,36 @@ def _decision(svm: Any, n: int) -> tuple[Array, Array]:
     return coef, np.array([machine.intercept_[0] for machine in machines])
 
 
-def _is_matrix(kernel: Any) -> bool:
+def _is_matrix(kernel: KernelLike) -> bool:
     return hasattr(kernel, "shape") or isinstance(kernel, list)
 
 
-def _name(kernel: Any) -> str:
+def _name(kernel: KernelLike) -> str:
+    """Return the name of a kernel for messages."""
     if _is_matrix(kernel):
         return "matrix"
     return kernel if isinstance(kernel, str) else getattr(kernel, "name", getattr(kernel, "__name__", repr(kernel)))
 
 
-def _checked(kernels: Any) -> Any:
+def _check_kernels(kernels: Sequence[KernelLike]) -> None:
+    """Raise an error unless `kernels` is a list of kernels that apply to one X."""
     if isinstance(kernels, str | type) or not hasattr(kernels, "__len__") or not len(kernels):
-        raise InputError(f"kernels={kernels!r} must be a list of one kernel at least, such as ['linear', 'rbf'].")
-    if len(getattr(kernels, "shape", ())) == 2:
-        raise InputError(f"kernels is one matrix, of shape {kernels.shape}, not a list of kernels: write kernels=[K].")
+        raise InputError(f"kernels={kernels!r} must be a list of at least one kernel, such as ['linear', 'rbf'].")
+    shape = getattr(kernels, "shape", ())
+    if len(shape) == 2:
+        raise InputError(f"kernels is one matrix, of shape {shape}, not a list of kernels. Pass kernels=[K].")
     names = [_name(kernel) for kernel in kernels]
     given = [is_precomputed(kernel) for kernel in kernels]
     if any(given) and not all(given[i] or _is_matrix(kernel) for i, kernel in enumerate(kernels)):
         raise KernelError(
-            f"With 'precomputed' X is a kernel matrix, with others the points, and kernels holds {names}: put the matrix in."
+            f"kernels={names} mixes 'precomputed', for which X is a kernel matrix, with kernels of points. Pass the matrix "
+            "itself as one of the "
+            "kernels, and points as X."
         )
-    return kernels
 
 
-def _gram(kernel: Any, X: Any) -> tuple[KernelRows, Array]:
-    """A kernel of new points and its matrix among the points X."""
+def _gram(kernel: KernelLike, X: Matrix) -> tuple[KernelRows, Array]:
+    """Return the function of new points for a kernel, and the kernel matrix of the points X."""
     if not _is_matrix(kernel):
         part = kernel_rows(kernel, KernelValues(X) if is_precomputed(kernel) else X)
         return part, gram_matrix(part, X)
@@ -336,24 +354,25 @@ def _gram(kernel: Any, X: Any) -> tuple[KernelRows, Array]:
 
 
 def _checked_trace(K: Array, rounding: float) -> float:
-    """The trace of a kernel matrix that is positive semidefinite and not zero."""
+    """Return the trace of a kernel matrix; raise KernelError if it is zero or not positive semidefinite."""
     trace, size = float(np.trace(K)), float(np.abs(K).sum(axis=0).max())
     if size <= rounding:
         raise KernelError(
-            f"The matrix has trace {trace:.3g} (centred, if asked for): in its feature space all points coincide. Leave it out."
+            f"The matrix has trace {trace:.3g} (after centring, if `center`), so all points coincide in its feature space. "
+            "Leave this kernel out."
         )
     if la.lapack.dpotrf(K + _PSD * size * np.eye(len(K)), overwrite_a=1)[1]:
         lowest = float(dense.eigenpairs(K, 1)[0][0])
         if lowest < -_PSD * size:
             raise KernelError(
-                f"The matrix is not positive semidefinite: its smallest eigenvalue is {lowest:.3g}, its trace {trace:.3g}. No points have "
-                "these inner products, and the margin has no meaning: use another kernel, or drop its negative eigenvalues."
+                f"The matrix is not positive semidefinite: its smallest eigenvalue is {lowest:.3g}, its trace {trace:.3g}. The margin "
+                "is then undefined. Use another kernel, or remove its negative eigenvalues by nearest_psd."
             )
     return trace
 
 
 def _judge(found: MarginSolution, tol: float) -> None:
-    """Refuse a hard margin that there is not; tell of a gap that was not closed."""
+    """Raise InputError if no hard margin exists; warn of kernels that were left out and of a remaining gap."""
     if not np.isfinite(found.upper):
         raise InputError(
             "No combination of these kernels separates the labelled points: the hard margin's objective is unbounded (at least "
@@ -362,14 +381,15 @@ def _judge(found: MarginSolution, tol: float) -> None:
         )
     if found.left_out:
         warn(
-            f"Combinations of the {found.weights.size} kernels that nearly cancel were left out, the largest of {found.left_out:.1g} of "
-            f"their size: the bounds are those of the other {found.rank} directions, and with large weights of both signs more may be "
-            'possible. Leave out kernels that nearly depend on others, or use weights="nonnegative".',
+            f"Combinations of the {found.weights.size} kernels that nearly cancel (to at most {found.left_out:.1g} of their "
+            "size) were left out. "
+            f"The bounds hold for the other {found.rank} directions; large weights of both signs might reach a larger margin. Leave out "
+            'kernels that are nearly linearly dependent, or use weights="nonnegative".',
             ConvergenceWarning,
         )
     if found.gap > tol:
         warn(
             f"The weights are optimal up to a relative gap of {found.gap:.2g}, not {tol:.2g}, after {found.n_iter} steps "
-            f"({found.status}): raise max_iter or tol, or leave out kernels that nearly depend on others.",
+            f"({found.status}). Raise max_iter or tol, or leave out kernels that are nearly linearly dependent.",
             ConvergenceWarning,
         )

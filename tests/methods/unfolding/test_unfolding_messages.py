@@ -32,7 +32,7 @@ def test_a_solver_that_landmarks_do_not_have_is_refused_at_once():
 
 @pytest.mark.parametrize("kernels", [None, 5, "rbf", [], ()])
 def test_kernels_that_are_no_list(kernels):
-    with pytest.raises(InputError, match="must be a list of one kernel at least"):
+    with pytest.raises(InputError, match="must be a list of at least one kernel"):
         KernelLearner(kernels).fit(X, y)
 
 
