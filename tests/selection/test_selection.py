@@ -74,12 +74,12 @@ def test_the_mark_of_a_step_is_found() -> None:
     expected = es.RegularizedSearch(es.SSLFDA(2), {"gamma": [0.1, 1.0]}).fit(X, SOME)
     assert [score for _, score in search.results_] == [score for _, score in expected.results_]
     both = make_pipeline(es.SSLFDA(4), es.LDA(2, unlabeled=99))
-    with pytest.raises(InputError, match="mark unlabelled points in different ways"):
+    with pytest.raises(InputError, match="different markers of unlabelled points"):
         es.RegularizedSearch(both, {"sslfda__gamma": [1.0]}).fit(X, marked)
 
 
 def test_a_candidate_that_cannot_be_fitted_loses() -> None:
-    with pytest.warns(EigenspanWarning, match=r"1 of 3 candidates could not be fitted and score −∞, the first.*99"):
+    with pytest.warns(EigenspanWarning, match=r"1 of 3 candidates could not be fitted and have score −∞\. The first.*99"):
         search = es.RegularizedSearch(es.SSLFDA(2), {"n_components": [1, 2, 99]}).fit(X, SOME)
     assert search.results_[2][1] == -np.inf
     assert search.best_params_["n_components"] < 3
@@ -90,7 +90,7 @@ def test_a_candidate_that_cannot_be_fitted_loses() -> None:
 
 
 def test_nothing_to_search_for() -> None:
-    with pytest.raises(InputError, match=r"LDA has no gamma and no alpha to search for: pass param_grid"):
+    with pytest.raises(InputError, match=r"LDA has neither gamma nor alpha to search for\. Pass param_grid"):
         es.RegularizedSearch(es.LDA()).fit(X, SOME)
 
 

@@ -1,4 +1,4 @@
-"""Choosing parameters with few labels: folds that keep the unlabelled points, and a search over γ, α, ridge and k."""
+"""Parameter selection with few labels: folds that keep the unlabelled points, and a search over γ, α, ridge and other parameters."""
 
 from .folds import LabelledOnly, SemiSupervisedKFold
 from .search import RegularizedSearch

@@ -1,19 +1,21 @@
-"""Choosing γ, α, ridge and k with few labels: a search."""
+"""Search for γ, α, ridge and other parameters with few labels."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 from numbers import Integral
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import HasMethods, Interval, MetaEstimatorMixin, TransformerMixin, fit_context
+from .._compat import BaseEstimator, HasMethods, Interval, MetaEstimatorMixin, TransformerMixin, fit_context
 from .._diagnostics import collect
 from .._documented import documented
 from .._parameters import Count, Declared, Seed, attribute, parameter
@@ -27,23 +29,31 @@ from ..methods.discriminant.pair_costs import PairCosts, checked_points, mean_on
 from ..numerics.threads import threads
 from .folds import SemiSupervisedKFold, sized
 
-#: Ridges to try, relative to the mean eigenvalue of the unit on its range.
+#: Parameters of a candidate.
+Candidate: TypeAlias = dict[str, Any]
+#: Class codes with those of a fold set to −1, the fold, and the codes of its points.
+Hidden: TypeAlias = tuple[Index, Index, Index]
+#: Share of the hidden labels that a candidate predicts correctly.
+Score: TypeAlias = Callable[[Candidate, Sequence[Hidden]], float]
+
+#: Ridges to try, relative to the mean positive eigenvalue of the unit.
 RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
 
 
-def _mark(candidates: list[Any]) -> Any:
-    """The mark of unlabelled points of the estimators, or of the steps of pipelines, that read labels, which must agree on it."""
+def _marker(candidates: Sequence[BaseEstimator]) -> object:
+    """Return the marker of unlabelled points; raise InputError if estimators or pipeline steps that read labels have different ones."""
     parts = [part for whole in candidates for part in (whole, *whole.get_params().values())]
-    marks = [part.unlabeled for part in parts if hasattr(part, "unlabeled") and not _ignores_labels(part)]
-    if any(mark != marks[0] for mark in marks):
+    markers = [part.unlabeled for part in parts if hasattr(part, "unlabeled") and not _ignores_labels(part)]
+    if any(marker != markers[0] for marker in markers):
         raise InputError(
-            f"The steps mark unlabelled points in different ways, unlabeled={marks[0]!r} and others: give all of them the same mark."
+            f"The steps have different markers of unlabelled points, unlabeled={markers[0]!r} and others. Set the same marker "
+            "for all of them."
         )
-    return marks[0] if marks else -1
+    return markers[0] if markers else -1
 
 
-def _checked_grid(grid: Any) -> Any:
-    """A dict of values to try, at least one of each."""
+def _checked_grid(grid: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """Return the grid; raise InputError unless it is a dict with at least one value per parameter."""
     lists = isinstance(grid, dict) and all(
         isinstance(values, list | tuple | np.ndarray | range) and len(values) for values in grid.values()
     )
@@ -54,21 +64,24 @@ def _checked_grid(grid: Any) -> Any:
     return grid
 
 
-def _ignores_labels(estimator: Any) -> bool:
-    """Surely the same embedding whatever y: one of our methods that needs none, and takes none besides."""
+def _ignores_labels(estimator: object) -> bool:
+    """Return True if the embedding certainly does not depend on y: a method of this library that neither requires nor reads labels."""
     reads = hasattr(estimator, "unlabeled") and not isinstance(estimator, GraphProjection)
     return isinstance(estimator, Reducer) and not reads and not get_tags(estimator).target_tags.required
 
 
 def _middle(scores: Array, shape: list[int]) -> int:
-    """Of the best candidates, numbered through a grid of this shape, the one nearest to the mean of their places."""
+    """Return the best candidate; of several, the one nearest to the mean of their positions in a grid of this shape."""
     tied = np.flatnonzero(scores >= scores.max() - 1e-12)
     places = np.stack(np.unravel_index(tied, shape), axis=1) / np.maximum(np.array(shape) - 1, 1)
     return int(tied[np.argmin(np.sum((places - places.mean(axis=0)) ** 2, axis=1).round(12))])
 
 
-def _scores(score: Any, candidates: list[dict[str, Any]], hidden: list[Any]) -> Array:
-    """Of every candidate, −∞ for those that cannot be fitted, unless none can. Ridges are reported by the last fit, if at all."""
+def _scores(score: Score, candidates: Sequence[Candidate], hidden: Sequence[Hidden]) -> Array:
+    """Return the score of each candidate, −∞ for those that cannot be fitted; raise the first error if none can be fitted.
+
+    Warnings about ridges are suppressed here: the final fit issues them.
+    """
     scores, failures = np.full(len(candidates), -np.inf), []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RidgeWarning)
@@ -81,8 +94,8 @@ def _scores(score: Any, candidates: list[dict[str, Any]], hidden: list[Any]) -> 
         raise failures[0][1]
     if failures:
         warn(
-            f"{len(failures)} of {len(candidates)} candidates could not be fitted and score −∞, the first {failures[0][0]}: "
-            f"{failures[0][1]} Leave them out of param_grid if that is no surprise.",
+            f"{len(failures)} of {len(candidates)} candidates could not be fitted and have score −∞. The first is {failures[0][0]}: "
+            f"{failures[0][1]} If this is expected, leave them out of param_grid.",
             EigenspanWarning,
         )
     return scores
@@ -90,39 +103,38 @@ def _scores(score: Any, candidates: list[dict[str, Any]], hidden: list[Any]) -> 
 
 @documented
 class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
-    """Search for γ, α and other parameters with few labels: the held-out labels are hidden, their points are not.
+    """Search for γ, α and other parameters with few labels: the labels of a fold are hidden, but its points stay in the fit.
 
-    Every candidate is fitted to all points with the labels of one fold hidden, and the hidden ones are guessed by their nearest
-    labelled neighbours in the embedding. With few labels many candidates are equally good: the one in their middle is taken,
-    nearest to the mean of their places in the grid (so list values in order). For the methods with γ and α the parts of the problem
-    that do not depend on labels are computed once per α, and a candidate costs one small eigenproblem. A fold that would leave a
-    single class is passed over, and a candidate that cannot be fitted, with more axes than there are say, scores −∞ with a warning.
+    Each candidate is fitted to all points with the labels of one fold hidden, and the hidden labels are predicted by the nearest labelled
+    neighbours in the embedding. With few labels many candidates often have the same score. The search then takes the one nearest to the
+    mean of their positions in the grid, so list values in order. For methods with γ and α, the parts of the problem that do not depend on
+    labels are computed once per α, and each candidate costs one small eigenproblem. A fold is skipped if hiding it would leave a single
+    class. A candidate that cannot be fitted, for example with too many axes, has score −∞, with a warning.
 
     Parameters
     ----------
     estimator : transformer
-        Such as `SSLFDA`, or a pipeline; with a ``fit(X, y)`` that accepts unlabelled points.
+        A method such as `SSLFDA`, or a pipeline, whose ``fit(X, y)`` accepts unlabelled points.
     param_grid
-        Values to try, in order. None means γ of 0 and from 0.01 to 100 and α from 1 to 8, as far as the estimator has these
-        parameters; and, if its axes are measured by the variation within classes, ridges of 0.1 % to 100 % of its mean over
-        the directions with any variation.
+        Values to try, in order. None means γ = 0 and 0.01 to 100, and α = 1 to 8, if the estimator has these parameters. If its
+        unit is the variation within classes, ridges of 0.1 % to 100 % of the mean of its positive eigenvalues are tried too.
     cv : int or SemiSupervisedKFold
         Number of folds, or the folds themselves.
     n_neighbors
         Number of neighbours that vote.
     random_state
-        Seed of the assignment to folds. None assigns anew at each fit.
+        Seed of the assignment to folds. None draws a new assignment at each fit.
 
     Attributes
     ----------
     best_estimator_ : transformer
-        Fitted to all points and labels.
+        The best candidate, fitted to all points and labels.
     best_params_ : dict
         Parameters of the best candidate.
     best_score_ : float
-        Share of hidden labels that the best candidate predicts correctly.
+        Share of the hidden labels that the best candidate predicts correctly.
     results_ : list of (dict, float)
-        Every candidate and its score.
+        All candidates with their scores.
 
     Examples
     --------
@@ -154,11 +166,11 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: TableLike, y: VectorLike) -> Self:
-        """Score every candidate, and fit the best to all points."""
+        """Score all candidates, and fit the best one to all points."""
         n, grid = sized(X).shape[0], self._grid(X, y)
         candidates = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
         made = [clone(self.estimator).set_params(**candidate) for candidate in candidates]
-        read_y = read_classes(y, n, unlabeled=_mark(made), name="RegularizedSearch")
+        read_y = read_classes(y, n, unlabeled=_marker(made), name="RegularizedSearch")
         codes, classes = read_y.codes, read_y.names
         for estimator in [one for one in made if isinstance(one, PairCosts) and one.gamma][:1]:
             warn_of_a_mark(estimator, classes)
@@ -171,7 +183,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
                 hidden.append((masked, fold, codes[fold]))
         if not hidden:
             raise LabelError(
-                f"Whichever fold of the {np.sum(codes >= 0)} labels is hidden, only one class is left: label more points."
+                f"Hiding any fold of the {np.sum(codes >= 0)} labels leaves only one class. Label more points, or use other folds."
             )
         score = self._shared(X, y) if self._is_shared(candidates) else self._plain(X, y, classes, grid)
         scores = _scores(score, candidates, hidden)
@@ -181,50 +193,51 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
         self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_).fit(X, y)
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: TableLike) -> Array:
         """Embed new points by the best candidate."""
         check_is_fitted(self)
         return self.best_estimator_.transform(X)
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: TableLike, y: VectorLike | None = None) -> Array:
         """Search, and return the embedding of the training points by the best candidate."""
-        best = self.fit(X, y).best_estimator_
+        best = self.fit(X, cast(VectorLike, y)).best_estimator_  # fit raises LabelError for None
         return best.embedding_.copy() if hasattr(best, "embedding_") else best.transform(X)
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the axes, as the best candidate has them."""
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
+        """Return the names of the axes of the best candidate."""
         check_is_fitted(self)
         return self.best_estimator_.get_feature_names_out(input_features)
 
     @property
     def n_features_in_(self) -> int:
-        """Features of the best candidate; there is no such attribute before ``fit``."""
+        """Number of features of the best candidate; raises AttributeError before ``fit``."""
         return self.best_estimator_.n_features_in_
 
-    def _grid(self, X: Any, y: Any) -> Any:
+    def _grid(self, X: TableLike, y: VectorLike) -> dict[str, Sequence[Any]]:
+        """Return the values to try for each parameter."""
         if self.param_grid is not None:
             return _checked_grid(self.param_grid)
         known = self.estimator.get_params()
         grid: dict[str, Any] = {"gamma": [0.0, 0.01, 0.1, 1.0, 10.0, 100.0], "alpha": [1, 2, 4, 8]}
         if not set(grid) & set(known):
             raise InputError(
-                f"{type(self.estimator).__name__} has no gamma and no alpha to search for: pass param_grid, a dict of values to try such "
-                'as {"n_components": [2, 5]}; the parameters of a pipeline are named "step__gamma".'
+                f"{type(self.estimator).__name__} has neither gamma nor alpha to search for. Pass param_grid, a dict of values to try such "
+                'as {"n_components": [2, 5]}; parameters of a pipeline are named "step__gamma".'
             )
         grid = {name: values for name, values in grid.items() if name in known}
         if isinstance(self.estimator, PairCosts) and self.estimator.ridge is None:
-            measured = self._measured(X, y)
-            grid |= {"ridge": [share * measured for share in RIDGES]} if measured else {}
+            mean = self._mean_of_unit(X, y)
+            grid |= {"ridge": [share * mean for share in RIDGES]} if mean else {}
         return grid
 
-    def _measured(self, X: Any, y: Any) -> float:
-        """The mean eigenvalue of the unit on its range, from all labels; 0 where axes are orthonormal or it vanishes."""
+    def _mean_of_unit(self, X: TableLike, y: VectorLike) -> float:
+        """Return the mean positive eigenvalue of the unit, from all labels; 0 if the axes are orthonormal or the unit is zero."""
         estimator = clone(self.estimator)
         sample, _ = read(estimator, X, y)
         codes = sample.y.codes
         basis = features_of(estimator, sample).centred(np.ones(sample.n))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EigenspanWarning)  # the fit says so too
+            warnings.simplefilter("ignore", EigenspanWarning)  # the final fit issues the same warnings
             unit = estimator._labelled(checked_points(estimator, basis, sample), codes)[1]
         B = unit_over(basis, unit, codes)
         return 0.0 if B is None else mean_on_range(B)
@@ -235,7 +248,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
         return SemiSupervisedKFold(self.cv, random_state=self.random_state).folds(codes)
 
     def _votes(self, Y: Array, codes: Index, fold: Index, truth: Index) -> float:
-        """How many hidden labels the nearest labelled points guess."""
+        """Return the number of hidden labels that the nearest labelled points predict correctly."""
         known = np.flatnonzero(codes >= 0)
         D = np.sum(Y[fold] ** 2, axis=1)[:, None] - 2 * Y[fold] @ Y[known].T + np.sum(Y[known] ** 2, axis=1)
         k = min(self.n_neighbors, known.size)
@@ -243,39 +256,40 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
         votes = np.array([np.bincount(row, minlength=int(codes.max()) + 1).argmax() for row in near])
         return float(np.sum(votes == truth))
 
-    def _plain(self, X: Any, y: Any, classes: Any, names: Any) -> Any:
-        """Candidates fitted one by one, once only where labels do not matter."""
+    def _plain(self, X: TableLike, y: VectorLike, classes: NDArray[np.generic], names: Iterable[str]) -> Score:
+        """Return the score of candidates that are fitted one by one; candidates that ignore labels are fitted once."""
         template = clone(self.estimator)
         features = None
         if isinstance(template, FeatureReducer) and not {"kernel", "landmarks", "reduce"} & set(names):
             features = features_of(template, read(template, X, y)[0])
 
-        def embed(candidate: dict[str, Any], y: Any) -> Array:
+        def embed(candidate: Candidate, y: VectorLike | None) -> Array:
             estimator = clone(self.estimator).set_params(**candidate)
             if features is None:
                 found = estimator.fit_transform(X, y)
-                return np.asarray(found[0] if isinstance(found, tuple) else found)  # of two views, the first
+                return np.asarray(found[0] if isinstance(found, tuple) else found)  # for two views, use the first
             with collect(), threads(getattr(estimator, "n_jobs", None)):
                 estimator._validate_params()
                 sample, _ = read(estimator, X, y)
                 return np.asarray(estimator._fit(replace(sample, features=features)).embedding)
 
-        def score(candidate: dict[str, Any], hidden: list[Any]) -> float:
+        def score(candidate: Candidate, hidden: Sequence[Hidden]) -> float:
             right = 0.0
             same = _ignores_labels(clone(self.estimator).set_params(**candidate))
             Y = embed(candidate, None) if same else None
             for masked, fold, truth in hidden:
-                y = np.where(masked >= 0, classes[masked].astype(object), None)
+                y = np.where(masked >= 0, classes[masked].astype(object), np.array(None))
                 right += self._votes(embed(candidate, y) if Y is None else Y, masked, fold, truth)
             return right / sum(fold.size for _, fold, _ in hidden)
 
         return score
 
-    def _is_shared(self, candidates: list[dict[str, Any]]) -> bool:
+    def _is_shared(self, candidates: Sequence[Candidate]) -> bool:
+        """Return True if the candidates differ only in parameters of `PairCosts`, whose parts can be reused."""
         return isinstance(self.estimator, PairCosts) and all(set(c) <= {"gamma", "alpha", "ridge"} for c in candidates)
 
-    def _shared(self, X: Any, y: Any) -> Any:
-        """Candidates from parts: features once, neighbours of all points once per α, labels once per fold."""
+    def _shared(self, X: TableLike, y: VectorLike) -> Score:
+        """Return the score of candidates that reuse the features, the neighbours of all points per α, and the labels per fold."""
         estimator = clone(self.estimator)
         sample, _ = read(estimator, X, y)
         basis = features_of(estimator, sample).centred(np.ones(sample.n))
@@ -283,7 +297,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
         smooth: dict[float, Any] = {}
         parts: list[Any] = []
 
-        def score(candidate: dict[str, Any], hidden: list[Any]) -> float:
+        def score(candidate: Candidate, hidden: Sequence[Hidden]) -> float:
             estimator.set_params(**candidate)._validate_params()
             with collect(), threads(estimator.n_jobs):
                 if not parts:
