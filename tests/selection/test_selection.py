@@ -79,7 +79,9 @@ def test_the_mark_of_a_step_is_found() -> None:
 
 
 def test_a_candidate_that_cannot_be_fitted_loses() -> None:
-    with pytest.warns(EigenspanWarning, match=r"1 of 3 candidates could not be fitted and have score −∞\. The first.*99"):
+    with pytest.warns(
+        EigenspanWarning, match=r"1 of 3 candidates could not be fitted and have score −∞\. The first.*99"
+    ):
         search = es.RegularizedSearch(es.SSLFDA(2), {"n_components": [1, 2, 99]}).fit(X, SOME)
     assert search.results_[2][1] == -np.inf
     assert search.best_params_["n_components"] < 3

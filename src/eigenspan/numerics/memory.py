@@ -54,13 +54,8 @@ def available_memory() -> int:
     This is the smallest of: free memory, and what remains of the limits of the control groups, the process, the Dask worker and the
     user (`LIMIT_VARIABLE`).
     """
-    return max(
-        0,
-        min(
-            [*_free(), *_left_by_control_groups(), *_left_by_process(), *_left_by_worker(), *_set_by_user()],
-            default=2**63,
-        ),
-    )
+    limits = [*_free(), *_left_by_control_groups(), *_left_by_process(), *_left_by_worker(), *_set_by_user()]
+    return max(0, min(limits, default=2**63))
 
 
 def _free() -> Iterator[int]:

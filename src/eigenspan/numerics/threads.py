@@ -25,11 +25,9 @@ Result = TypeVar("Result")
 
 
 class BlasPool(TypedDict):
-    """The fields of threadpoolctl's information on a library that this package reads."""
+    """The field of threadpoolctl's information on a library that is used here."""
 
     num_threads: int
-    internal_api: str
-    version: str | None
 
 
 _limit: ContextVar[int | None] = ContextVar("eigenspan_threads", default=None)

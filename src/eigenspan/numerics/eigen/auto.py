@@ -198,14 +198,8 @@ class Factor(Solver):
     """Compute the largest eigenpairs of a pure low-rank form ``U diag(c) U'``, c > 0, from its r×r Gram: O(nr²), never n×n."""
 
     def pairs(self, A: SymmetricMatrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
-        if (
-            A.low_rank is None
-            or A.sparse is not None
-            or A.dense is not None
-            or A.pairs
-            or sense != "max"
-            or np.any(A.low_rank[1] < 0)
-        ):
+        other = A.sparse is not None or A.dense is not None or A.pairs
+        if A.low_rank is None or other or sense != "max" or np.any(A.low_rank[1] < 0):
             raise InputError(
                 'solver="factor" needs a form that is only a low-rank Gram matrix, to be maximised. Use solver="auto".'
             )

@@ -223,10 +223,8 @@ class TransformerRows(Finder):
         if not alone.size:
             return D
         near = NearestRows.build(self.points, n_neighbors=1, metric=self.metric).relate(X[alone])
-        data, columns = (
-            np.insert(D.data, D.indptr[alone], near.data),
-            np.insert(D.indices, D.indptr[alone], near.indices),
-        )
+        data = np.insert(D.data, D.indptr[alone], near.data)
+        columns = np.insert(D.indices, D.indptr[alone], near.indices)
         counts = np.maximum(np.diff(D.indptr), 1)
         return sp.csr_array((data, columns, np.concatenate([[0], np.cumsum(counts)])), shape=D.shape)
 

@@ -158,11 +158,9 @@ def refuse_undefined(D: Array, metric: MetricLike) -> None:
 def check_largest(d: float, what: str) -> None:
     """Raise GraphError if the squares of distances overflow or vanish; d is the largest distance."""
     if 0 < d < MIN_SIZE or d > MAX_SIZE:
-        size, do = (
-            ("small that their squares vanish", "Multiply")
-            if d < MIN_SIZE
-            else ("large that their squares overflow", "Divide")
-        )
+        tiny = d < MIN_SIZE
+        size = "small that their squares vanish" if tiny else "large that their squares overflow"
+        do = "Multiply" if tiny else "Divide"
         raise GraphError(f"{what} are so {size}: the largest is {d:.3g}. {do} them by a constant first.")
 
 

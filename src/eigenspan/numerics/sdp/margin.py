@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 import scipy.linalg as la
@@ -84,40 +84,6 @@ def margin_cost(G: Array, y: Array, alpha: Array, box: float) -> float:
     k = int(np.sum(y > 0)) - 1  # index at which the slope of the hinge losses in the bias changes sign
     bias = np.partition(y * (1 - f), k)[k]
     return square + 2 * box * float(np.maximum(1 - f - y * bias, 0).sum())
-
-
-class _Cone(Protocol):
-    """Interface of the cones of weights: the current point, its multiplier Z, and the steps from it."""
-
-    degree: int
-    #: Combinations of the kernels that the weights multiply, (kernels, weights).
-    span: Array
-    left_out: float
-    hessian: Array
-
-    def start(self, level: float) -> Array:
-        """Return the first multiplier."""
-
-    def at(self, w: Array, Z: Array) -> None:
-        """Move to a point of the interior; raises LinAlgError outside."""
-
-    def pair(self, Z: Array) -> Array:
-        """Return the products of a multiplier with all kernels."""
-
-    def target(self, sigma: float, dw: Array | None = None, dZ: Array | None = None) -> Array:
-        """Return the multiplier of a point on the central path, corrected for the second-order terms of a step."""
-
-    def change(self, target: Array, dw: Array) -> Array:
-        """Return the step of the multiplier for a step of the weights."""
-
-    def longest(self, dw: Array, dZ: Array) -> float:
-        """Return the largest step up to 1 that stays in the cone."""
-
-    def certify(self, quadratics: Array) -> tuple[float, Array | None, Array]:
-        """Return θ, the multiplier that proves it, and the weights."""
-
-    def restore(self, Z: Array | None) -> Array | None:
-        """Return the multiplier over all points."""
 
 
 class _Orthant:
@@ -218,6 +184,9 @@ class _Semidefinite:
     def restore(self, Z: Array | None) -> Array:
         assert Z is not None  # `certify` computes it
         return dense.symmetric(self.T @ Z @ self.T.T)
+
+
+_Cone: TypeAlias = _Orthant | _Semidefinite
 
 
 def _largest(kernels: Array, combinations: Array) -> float:
