@@ -28,7 +28,7 @@ from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
 from ..._diagnostics import note
-from ..._types import Array, Index, Integers, Mask, Matrix, Single, is_sparse
+from ..._types import Array, Index, Integers, Mask, Matrix, MetricLike, Single, is_sparse
 from ...errors import GraphError, SearchWarning, warn
 from ..memory import refuse_lazy
 from ..threads import in_slices, in_threads, workers
@@ -36,7 +36,7 @@ from .angles import cosines_by_differences, paired_cosines, rounding_of_cosines,
 from .exact import BlockSearch
 from .expanded import nearest_by_products, within_by_products
 from .indexes import index_of
-from .metric import Metric, MetricLike, explaining, is_euclidean, point_distances, search_arguments
+from .metric import Metric, explaining, is_euclidean, point_distances, search_arguments
 from .neighbour_lists import Lists, Ragged, empty_lists, leave_out_self
 from .plan import seconds
 from .squares import EPS, euclidean_lengths, square_lengths

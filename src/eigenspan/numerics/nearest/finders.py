@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 
-from ..._types import Index, Matrix, is_sparse
+from ..._types import Index, Matrix, MetricLike, is_sparse
 from ...errors import GraphError
 from .engines import LibrarySearch, SearchEngine, choose
 from .indexes import index_of
-from .metric import MetricLike, is_euclidean, refuse_undefined
+from .metric import is_euclidean, refuse_undefined
 from .neighbour_lists import lowest_columns, ragged, regular
 
 

@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from ..._checks import MAX_SIZE, MIN_SIZE
 from ..._parameters import accepts
-from ..._types import Array, Index, Matrix
+from ..._types import Array, Index, Matrix, MetricLike
 from ...errors import EigenspanError, GraphError
 from ..threads import one_blas_thread
 from .angles import cosine_distances
@@ -61,9 +61,6 @@ class UserMetric:
         return repr(self.function)
 
 
-#: A name, a function of two rows, or either with parameters.
-MetricLike: TypeAlias = str | Callable[..., float] | Metric
-
 #: Parameter names of the metrics that take parameters.
 _PARAMETERS = {
     "minkowski": {"p", "w"},
@@ -92,7 +89,7 @@ def as_metric(name: MetricLike, parameters: dict[str, Any] | None = None) -> Met
         )
     if name == "minkowski" and set(parameters) == {"p"} and parameters["p"] in (1, 2, np.inf):
         return {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}[parameters["p"]]
-    assert not isinstance(name, Metric)  # it takes no further parameters
+    assert isinstance(name, str | UserMetric)  # a `Metric` takes no further parameters
     return Metric(name, dict(parameters))
 
 
