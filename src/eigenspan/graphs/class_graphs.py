@@ -26,16 +26,18 @@ def class_indicator(codes: Index) -> sp.csr_array:
 
 
 def slice_edges(y: Array, n_slices: int) -> Array:
-    """Values at which the slices of a continuous response begin, but for the first: nearly equal counts, ties never split.
+    """Return the lower edges of all slices of a continuous response but the first, for nearly equal counts without splitting ties.
 
-    Of no more distinct values than slices, each has a slice of its own. No slice is empty.
+    If there are no more distinct values than slices, each value has its own slice. No slice is empty.
     """
     return edges_among(np.unique(y), y.size, n_slices, lambda ranks: np.sort(y)[ranks])
 
 
 def edges_among(levels: Array, m: int, n_slices: int, ranked: Callable[[Index], Array]) -> Array:
-    """The same from the least distinct values, more than n_slices of them if there are more, and a function that tells the values that
-    have given ranks, counted from zero, among all m."""
+    """Return the edges from the smallest distinct values (more than n_slices of them if there are as many).
+
+    `ranked` returns the values with given ranks, counted from zero, among all m.
+    """
     if levels.size <= n_slices:
         return levels[1:]
     edges = ranked(np.ceil((m - 1) * np.linspace(0, 1, n_slices + 1)[1:-1]).astype(np.intp))
@@ -43,12 +45,12 @@ def edges_among(levels: Array, m: int, n_slices: int, ranked: Callable[[Index], 
 
 
 def slices(y: Array, edges: Array) -> Index:
-    """Slice codes 0..h−1 of a continuous response."""
+    """Return the slice codes 0..h−1 of a continuous response."""
     return np.searchsorted(edges, y, side="right")
 
 
 def class_pairs(codes: Index) -> sp.csr_array:
-    """All ordered pairs of different points in the same class, as a sparse pattern of ones."""
+    """Return a sparse matrix with ones for all ordered pairs of different points in the same class."""
     G = class_indicator(codes)
     P = sp.csr_array((G @ G.T) > 0).astype(np.float64)
     P.setdiag(0)
@@ -57,7 +59,7 @@ def class_pairs(codes: Index) -> sp.csr_array:
 
 
 def warn_of_single_labels(codes: Index) -> None:
-    """Classes without a pair of their own, where pairs of a class are what a method measures by."""
+    """Warn about classes with a single labelled point, for methods that need pairs of points within each class."""
     counts = np.bincount(codes[codes >= 0])
     if np.any(counts == 1):
         warn(
@@ -69,9 +71,9 @@ def warn_of_single_labels(codes: Index) -> None:
 
 
 def allies(points: Matrix, codes: Index, k: int, n_jobs: int | None = None) -> NeighbourGraph:
-    """Every labelled point and its k nearest of the same class (all of a class with no more), found class by class.
+    """Return the graph of every labelled point and its k nearest points of the same class (all points of a smaller class).
 
-    A class with one point has no pairs: it is named in a warning.
+    Classes with a single point are reported in a warning.
     """
     check_parameter("n_neighbors", k, Count, GraphError)
     warn_of_single_labels(codes)
@@ -81,7 +83,7 @@ def allies(points: Matrix, codes: Index, k: int, n_jobs: int | None = None) -> N
 
 
 def rivals(points: Matrix, codes: Index, k: int, n_jobs: int | None = None) -> NeighbourGraph:
-    """Every labelled point and its k nearest among the points of other classes, searched class by class. Cost O(n²D) at most."""
+    """Return the graph of every labelled point and its k nearest points of other classes. Cost O(n²D) at most."""
     check_parameter("n_rivals", k, Count, GraphError)
     sides = [(np.flatnonzero(codes == c), np.flatnonzero((codes >= 0) & (codes != c))) for c in range(codes.max() + 1)]
     with stage("rivals"):
@@ -89,7 +91,7 @@ def rivals(points: Matrix, codes: Index, k: int, n_jobs: int | None = None) -> N
 
 
 def _nearest(points: Matrix, searches: list[tuple[Index, Index]], k: int, n_jobs: int | None) -> NeighbourGraph:
-    """The points of each first set and their k nearest in the second (all of a smaller one); of one and the same set, the others."""
+    """Return the graph of the points of each first set and their k nearest in the second, excluding the point itself."""
     work = sum(cost(rows.size, among.size, points.shape[1]) for rows, among in searches)
     found: list[tuple[Array, Index, Index]] = []
     for rows, among in searches:

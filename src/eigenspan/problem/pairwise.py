@@ -1,11 +1,11 @@
-"""Affinities of all pairs, computed a block at a time and never held at once."""
+"""Weights of all pairs, computed in blocks without storing the matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -14,17 +14,18 @@ from ..graphs.weights.rules import WeightRule
 from ..numerics.nearest.squares import EPS, measure_again, square_lengths
 from ..numerics.threads import in_threads, workers
 
-#: Rows and columns of a block: its few copies stay in the cache of one core.
+#: Rows and columns of a block, which fits into the cache of one core a few times.
 _ROWS, _COLUMNS = 256, 2048
 
-#: Error of an exponent that does not show.
+Result = TypeVar("Result")
+#: Tolerance for the error of an exponent.
 _EXPONENT = 1e-10
-#: Pieces that threads share out, whatever their number: sums come out the same. Numbers that the products of all pieces may hold.
+#: Number of pieces, the same for any number of threads so that sums are reproducible, and largest number of entries of their products.
 _PIECES, _HELD = 16, 2**26
 
 
 class PairsPart(Protocol):
-    """A symmetric n×n matrix known by its products."""
+    """A symmetric n×n matrix that supports products."""
 
     def __matmul__(self, Z: Array) -> Array: ...
     def quadratic(self, Z: Matrix) -> Array: ...
@@ -49,7 +50,7 @@ class Pairwise:
     mass : ndarray of shape (n,)
         Not negative.
     groups : tuple of index arrays
-        Points that form pairs with one another; those in no group form none.
+        Points that form pairs within each group; points in no group form none.
     hollow : bool
         The diagonal is zero.
     """
@@ -70,12 +71,12 @@ class Pairwise:
 
     @cached_property
     def _near(self) -> bool:
-        """Some scales are so short next to the points' distance from the origin that rounding in the expansion would show."""
+        """True if scales are so small relative to distances from the origin that the expansion of squares is not accurate enough."""
         bound = 2 * (self.points.shape[1] + 4) * EPS * float(self._lengths.max(initial=0.0))
         return bound > _EXPONENT * float(self.sigma.min(initial=np.inf)) ** 2
 
     def _pieces(self) -> list[list[tuple[Index, Index]]]:
-        """Blocks (rows, columns) on and above the diagonal, dealt out in equal parts."""
+        """Return blocks (rows, columns) on and above the diagonal, in pieces of equal size."""
         blocks = [
             (members[i : i + _ROWS], members[j : j + _COLUMNS])
             for members in self.groups
@@ -85,7 +86,7 @@ class Pairwise:
         return [blocks[i::_PIECES] for i in range(min(_PIECES, len(blocks)))]
 
     def _halves(self, piece: list[tuple[Index, Index]]) -> Iterator[tuple[Index, Index, Array]]:
-        """The upper triangle, its diagonal halved: the matrix is the sum of this and its transpose."""
+        """Yield blocks of the upper triangle with half the diagonal: the matrix is the sum of this triangle and its transpose."""
         for rows, columns in piece:
             A, B = self.points[rows], self.points[columns]
             a, b = self._lengths[rows], self._lengths[columns]
@@ -129,7 +130,7 @@ class Pairwise:
         return sum(self._each(multiply), np.zeros(Z.shape))
 
     def quadratic(self, Z: Matrix) -> Array:
-        """``Z'WZ`` for dense Z or anything that hands out its rows."""
+        """Return ``Z'WZ``; Z may be dense or any table whose rows can be indexed."""
         r = Z.shape[1]
 
         def multiply(piece: list[tuple[Index, Index]]) -> Array:
@@ -142,14 +143,14 @@ class Pairwise:
         return half + half.T
 
     def square_sum(self) -> float:
-        """``Σ w_ij²``, the diagonal included."""
+        """Return ``Σ w_ij²``, including the diagonal."""
 
         def add(piece: list[tuple[Index, Index]]) -> float:
             return sum(2.0 * float(np.sum(w * w)) for _, _, w in self._halves(piece))
 
         return sum(self._each(add)) + 0.5 * float(np.sum(self.diagonal() ** 2))
 
-    def _each(self, work: Any) -> list[Any]:
+    def _each(self, work: Callable[[list[tuple[Index, Index]]], Result]) -> list[Result]:
         return in_threads(work, self._pieces(), workers())
 
     def diagonal(self) -> Array:
@@ -159,7 +160,7 @@ class Pairwise:
         return out
 
     def bound(self) -> float:
-        """The largest row sum: no eigenvalue is larger."""
+        """Return the largest row sum, an upper bound on all eigenvalues."""
         return float((self @ np.ones(self.n)).max(initial=0.0))
 
     def to_dense(self) -> Array:
@@ -174,11 +175,11 @@ class Pairwise:
         return out
 
     def powered(self, alpha: float) -> Pairwise:
-        """Every entry to the power `alpha`."""
+        """Return the matrix with every entry raised to the power `alpha`."""
         return replace(self, sigma=self.sigma / np.sqrt(alpha), mass=self.mass**alpha)
 
     def scaled(self, s: Array) -> Pairwise:
-        """``diag(s) W diag(s)`` for s not negative."""
+        """Return ``diag(s) W diag(s)`` for s ≥ 0."""
         return replace(self, mass=self.mass * s)
 
 
@@ -216,8 +217,8 @@ class RadialPairs(Pairwise):
         return replace(self, power=self.power * alpha, mass=self.mass**alpha)
 
 
-def _block(rows: Index, columns: Index) -> Any:
-    """Where a block stands in an n×n array; a slice of it, which is faster, where its indices are consecutive."""
+def _block(rows: Index, columns: Index) -> tuple[slice, slice] | tuple[Index, ...]:
+    """Return the index of a block in an n×n array: slices if rows and columns are consecutive, which is faster."""
     if all(part[-1] - part[0] == part.size - 1 for part in (rows, columns)):
         return slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
     return np.ix_(rows, columns)

@@ -1,8 +1,8 @@
-"""The length of each axis: the one place where a root of an eigenvalue is taken.
+"""Scales: the length of each axis. Roots of eigenvalues are computed here only.
 
-A scale is a picklable callable ``spectrum -> factors``; the embedding is ``Z V diag(factors)``. Where the factors are not functions of the
+A scale is a picklable callable ``spectrum -> factors``; the embedding is ``Z V diag(factors)``. If the factors do not depend on the
 eigenvalues alone, its method ``products`` returns the Gram matrix of the axes on whose diagonal they depend, or None: axes of equal
-eigenvalues are turned until they are orthogonal in it, or the embedding would depend on the rotation that the solver returned.
+eigenvalues are rotated to be orthogonal in it, because the embedding would otherwise depend on the rotation that the solver returned.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from .spectrum import Spectrum
 
 
 def roots(values: Array) -> Array:
-    """``√max(λ, 0)``: singular values from eigenvalues that are sums of squares."""
+    """Return ``√max(λ, 0)``: singular values from eigenvalues that are sums of squares."""
     return np.sqrt(np.maximum(values, 0.0))
 
 
 def positive(values: Array, norm: float) -> int:
-    """How many eigenvalues, largest first, of a matrix of this norm are positive beyond rounding."""
+    """Return the number of eigenvalues (largest first, of a matrix of this norm) that are positive beyond rounding errors."""
     return int(np.sum(values > max(1e-12 * abs(values[0]), 1e-14 * norm, np.finfo(float).tiny)))
 
 
 @dataclass(frozen=True)
 class Unit:
-    """As solved: ``V'BV = I``."""
+    """Unscaled axes: ``V'BV = I``."""
 
     def __call__(self, spectrum: Spectrum) -> Array:
         return np.ones(spectrum.values.size)
@@ -80,9 +80,9 @@ class Whitened:
 
 @dataclass(frozen=True, eq=False)
 class UnitVariance:
-    """Variance one on every axis of the training rows' embedding, whatever their number: what `StandardScaler` would do.
+    """Unit variance of the training embedding on every axis, as `StandardScaler` would give.
 
-    The embedding is `basis.embed`; where the rows are not at hand, the scatter that was summed over them stands for them.
+    The variance is that of `basis.embed` or, if the rows are not in memory, follows from their scatter.
     """
 
     basis: Any
@@ -126,7 +126,7 @@ class Diffusion:
 class AxisWeights:
     """One of the four weightings of axes [S2, §2.3]: 1, 1/‖v‖, √|λ| and √|λ|/‖v‖.
 
-    A cost that can be negative is best where it is most so: there √max(−λ, 0) is taken, and an axis that only costs has no weight.
+    For costs that can be negative (`signed`) the gain is −λ, so √max(−λ, 0) is used, and axes with positive cost have weight zero.
     """
 
     kind: str = "unit"

@@ -1,4 +1,4 @@
-"""Space cut into cells that hold about equally many points, so that the neighbours of a point are mostly in its own cell."""
+"""Partition of space into cells with about equally many points, so that most neighbours of a point are in its own cell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._types import Array, Index, Matrix
 
-#: Steps towards the direction in which points spread most; it need not be exact.
+#: Power iterations for the direction of largest variance; it need not be exact.
 _STEPS = 8
 
 
@@ -22,9 +22,9 @@ class Cells:
         Unit vectors.
     levels : ndarray of shape (c − 1,)
     children : ndarray of shape (c − 1, 2)
-        What lies below and above each plane: another plane, or ``−1 − cell``.
+        Subtree below and above each plane: another plane, or ``−1 − cell``.
     sides : ndarray of shape (c, c − 1)
-        −1 where a cell lies below a plane, 1 above, 0 where the plane does not bound it.
+        −1 if a cell lies below a plane, 1 if above, 0 if the plane does not bound it.
     """
 
     normals: Array
@@ -34,7 +34,7 @@ class Cells:
 
     @staticmethod
     def of(X: Array, count: int) -> Cells:
-        """`count` cells with equal shares of the sample X, each cut across where its points spread most."""
+        """Build `count` cells with equal shares of the sample X; each cut is orthogonal to the direction of largest variance."""
         c = max(1, min(count, X.shape[0]))
         planes = Cells(
             np.zeros((c - 1, X.shape[1])), np.zeros(c - 1), np.zeros((c - 1, 2), dtype=np.intp), np.zeros((c, c - 1))
@@ -43,7 +43,7 @@ class Cells:
         return planes
 
     def _cut(self, X: Array, plane: int, cell: int, count: int) -> int:
-        """Cut the cells from `cell` on by planes from `plane` on; what stands for all of them in `children`."""
+        """Build `count` cells from number `cell` on, by planes from number `plane` on; return their entry of `children`."""
         if count == 1:
             return -1 - cell
         low = count // 2
@@ -62,7 +62,7 @@ class Cells:
         return len(self.sides)
 
     def find(self, X: Array) -> Index:
-        """The cell of every row."""
+        """Return the cell of every row."""
         at = np.full(len(X), 0 if self.count > 1 else -1, dtype=np.intp)
         above = self.levels < X @ self.normals.T
         while (walking := np.flatnonzero(at >= 0)).size:
@@ -70,7 +70,7 @@ class Cells:
         return -1 - at
 
     def gaps(self, X: Array) -> Array:
-        """Lower bounds on the distance from every row to every cell, (m, c); zero to its own."""
+        """Return lower bounds on the distance from every row to every cell, (m, c); zero for its own."""
         beyond = self.levels - X @ self.normals.T
         out = np.zeros((len(X), self.count))
         for cell, side in enumerate(self.sides):
@@ -80,7 +80,7 @@ class Cells:
 
 
 def _widest(X: Matrix) -> Array:
-    """A unit vector near the first principal axis, by power iteration from the point farthest from the mean."""
+    """Return a unit vector near the first principal axis, by power iteration from the point farthest from the mean."""
     R = X - X.mean(axis=0)
     v = R[np.einsum("ij,ij->i", R, R).argmax()]
     for _ in range(_STEPS):

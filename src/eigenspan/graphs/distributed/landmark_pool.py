@@ -1,4 +1,4 @@
-"""Landmarks among rows that stay on a cluster: drawn there, and chosen here among a pool of candidates."""
+"""Landmarks among distributed rows, chosen from a pool of candidates that workers draw."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ...data.rows.storage import blocks
 from ...numerics.nearest.metric import point_distances
 from ..landmarks import KernelBlock, Landmarks, check_landmarks, choose_landmarks
 
-#: Rows seen so far, which of them were drawn, and by which keys.
+#: Number of rows seen, rows drawn, and their keys.
 Draw = tuple[int, Index, Array]
 
-#: Candidates drawn evenly for every landmark, and at most; passes over the rows that add those far from all candidates.
+#: Candidates drawn uniformly per landmark, their largest number, and passes that add rows far from all candidates.
 _EVEN, _MOST, _ROUNDS = 10, 20_000, 2
 
 
 def lazy_landmarks(
     rows: LazyRows, landmarks: Any, *, how: str = "random", random_state: RandomState = 0, kernel: Any = None
 ) -> Index:
-    """Indices of landmark points; `kernel` makes of some points the function of row numbers whose pivots or leverage count."""
+    """Return row numbers of landmarks; ``kernel(points)`` returns the kernel block function for pivots and leverage."""
     wanted = check_landmarks(landmarks, rows.shape[0], how)
     if not isinstance(wanted, Landmarks):
         return wanted
@@ -39,9 +39,10 @@ def lazy_landmarks(
 
 
 def candidates(rows: LazyRows, m: int, random_state: RandomState = 0) -> Index:
-    """Rows drawn evenly and then, in each of two passes, m rows with probabilities as their squared distances from those before.
+    """Return rows drawn uniformly and, in each of two passes, m rows with probabilities proportional to squared distances.
 
-    The oversampling of k-means‖ (Bahmani et al. 2012): a group far from all others is not missed, however small.
+    The distances are those to the rows drawn before. This is the oversampling of k-means‖ (Bahmani et al. 2012), which finds small distant
+    groups.
     """
     chosen = rows.sample(min(_EVEN * m, max(m, _MOST)), random_state)
     seed = int(np.random.default_rng(chosen).integers(2**31))
@@ -53,7 +54,7 @@ def candidates(rows: LazyRows, m: int, random_state: RandomState = 0) -> Index:
 
 
 def _drawn(block: Array, near: Array, m: int, seed: int) -> Draw:
-    """The m rows of a block of the largest keys log(u)/d²: a draw without replacement, which blocks can be joined to."""
+    """Return the m rows of a block with the largest keys log(u)/d²: a draw without replacement that can be merged across blocks."""
     rng = np.random.default_rng([seed, zlib.crc32(np.ascontiguousarray(block).tobytes())])
     with np.errstate(divide="ignore"):
         keys = np.log(rng.random(len(block)))

@@ -1,4 +1,4 @@
-"""The neighbour graph of rows that stay on a cluster."""
+"""The neighbour graph of distributed rows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..neighbours.graph import check_n_neighbors
 from .cells import Cells
 from .shard_search import Shard, SpreadGraph, dealt, spread_graph
 
-#: Bytes of the coordinates in one shard, about; rows for every shard that say where cells are cut.
+#: Approximate size of a shard in bytes, and sample rows per shard for the choice of cells.
 _SHARD, _SAMPLE = 128 * 2**20, 2000
 
 
 def spread_neighbours(rows: LazyRows, k: int) -> SpreadGraph:
-    """Each row's k nearest others by Euclidean distance, exactly, found where the rows are."""
+    """Return the exact Euclidean k-nearest-neighbour graph; the search runs on the workers."""
     check_n_neighbors(k, rows)
     work, (n, D) = hands(), rows.shape
     count = max(1, min(n // (20 * (k + 1)), max(work.many, -(-8 * n * D // _SHARD))))

@@ -1,7 +1,7 @@
-"""The k-nearest-neighbour graph of rows in blocks on a cluster, exact, with no block ever next to all others.
+"""Exact k-nearest-neighbour graph of distributed rows, without comparing all pairs of blocks.
 
-Rows are dealt out to shards, each a cell of space. A shard is searched for the neighbours of its own rows; another one only for
-those rows whose distance to it, as bounds have it, is below that of the k-th neighbour they have already.
+Rows are distributed to shards, one for each cell of space. A row is searched for in its own shard, and in another shard only if the lower
+bound on its distance to that shard is below the distance of its k-th neighbour so far.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ...numerics.nearest.neighbour_lists import Lists, canonical
 from ...numerics.nearest.row_lookup import RowIndex
 from .cells import Cells
 
-#: What rounding may add to a bound on distances, relative to the size of the numbers.
+#: Rounding error of a bound on distances, relative to the size of the numbers.
 _ROUNDING = 1e-9
-#: Features up to which a k-d tree is quicker than bounds on all pairs.
+#: Number of features up to which a k-d tree is faster than bounds on all pairs.
 _TREE = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """Rows of one cell: the distinct points, which rows of all there are, and the point of each row."""
+    """Rows of one cell: the distinct points, the row numbers, and the point of each row."""
 
     points: Array
     rows: Index
@@ -35,22 +35,22 @@ class Shard:
 
 @dataclass(frozen=True, eq=False)
 class SpreadGraph:
-    """A k-nearest-neighbour graph whose lists stay on the workers; nodes are counted shard after shard.
+    """A k-nearest-neighbour graph whose lists stay on the workers; nodes are numbered shard by shard.
 
     Attributes
     ----------
     hands : object
-        Who works on the shards (`input.hands`).
+        Executor of the tasks on shards.
     lists : list
-        ``(distances, indices)`` of shape (m, k) of every shard, wherever they are.
+        ``(distances, indices)`` of shape (m, k) of every shard, as futures on a cluster.
     starts : ndarray of int
-        Where the nodes of every shard begin, and where the last ends.
+        First node of every shard, and the number of nodes.
     joined : ndarray of bool
-        Which shards have edges to which, in either direction.
+        Pairs of shards with edges between them, in either direction.
     rows, nodes : ndarray of int
-        The rows of X, and the node of each: equal rows are one node.
+        The rows of X, and the node of each: duplicate rows share a node.
     searched : int
-        Queries beyond each row's own shard.
+        Number of queries outside of each row's own shard.
     """
 
     hands: Any
@@ -67,7 +67,7 @@ class SpreadGraph:
 
     @property
     def masses(self) -> Array | None:
-        """Rows of every node; None where each is one."""
+        """Number of rows of every node; None if all are one."""
         return None if self.rows.size == self.n else np.bincount(self.nodes, minlength=self.n).astype(np.float64)
 
     @property
@@ -78,14 +78,14 @@ class SpreadGraph:
         return np.sort(first)
 
     def back(self, Y: Array) -> Array:
-        """What belongs to the nodes, for all rows of X in their order."""
+        """Return values of the nodes for all rows of X, in their order."""
         out = np.empty((self.rows.size, Y.shape[1]))
         out[self.rows] = Y[self.nodes]
         return out
 
 
 def spread_graph(hands: Any, dealt: list[Any], cells: Cells, k: int) -> SpreadGraph:
-    """The graph of the rows that were `dealt` out to the cells, block by block. It is complete when this returns."""
+    """Return the graph of the rows that `dealt` distributed to the cells, block by block. Waits until it is complete."""
     do, count = hands.submit, cells.count
     shards = [do(_gathered, [do(_piece, pieces, cell) for pieces in dealt]) for cell in range(count)]
     balls = hands.gather([do(_ball, shard) for shard in shards])
@@ -105,9 +105,9 @@ def spread_graph(hands: Any, dealt: list[Any], cells: Cells, k: int) -> SpreadGr
     return SpreadGraph(hands, lists, starts, towards | towards.T, np.concatenate(rows), nodes, int(asked.sum()))
 
 
-# ---------------------------------------------------------------------- what workers do
+# ---------------------------------------------------------------------- tasks on workers
 def dealt(block: Matrix, first: int, cells: Cells) -> list[Shard]:
-    """The rows of a block, which begin at `first` of all, by their cells."""
+    """Split the rows of a block by their cells; `first` is the number of its first row."""
     X = np.asarray(block, dtype=np.float64)
     home = cells.find(X)
     order = np.argsort(home, kind="stable")
@@ -120,7 +120,7 @@ def _piece(pieces: list[Shard], cell: int) -> Shard:
 
 
 def _gathered(pieces: list[Shard]) -> Shard:
-    """One shard of the pieces that all blocks have of it; equal rows are in one cell, and become one point."""
+    """Join the pieces of a shard from all blocks; duplicate rows are in one cell and become one point."""
     X, rows = np.vstack([piece.points for piece in pieces]), np.concatenate([piece.rows for piece in pieces])
     copies = RowIndex.build(X).copies() if len(X) else None
     return Shard(X, rows, np.arange(len(X))) if copies is None else Shard(X[copies.first], rows, copies.labels)
@@ -131,7 +131,7 @@ def _rows(shard: Shard) -> tuple[Index, Index]:
 
 
 def _ball(shard: Shard) -> tuple[Array, float, int]:
-    """Centre and radius of a ball around the points, and their number."""
+    """Return centre and radius of a ball around the points, and their number."""
     X = shard.points
     if not len(X):
         return np.zeros(X.shape[1]), -np.inf, 0
@@ -140,13 +140,13 @@ def _ball(shard: Shard) -> tuple[Array, float, int]:
 
 
 def _engine(shard: Shard) -> Any:
-    """An exact engine, on one thread: the workers share the cores."""
+    """Return an exact engine with one thread: workers run in parallel."""
     X = shard.points
     return choose(X, "euclidean", "tree" if X.shape[1] <= _TREE else "exact", 1) if len(X) else None
 
 
 def _own(engine: Any, k: int) -> Lists:
-    """The neighbours within a shard, at infinity where it has too few."""
+    """Return the neighbours within a shard; missing ones have infinite distance."""
     n = 0 if engine is None else len(engine.points)
     distances, indices = np.full((n, k), np.inf), np.zeros((n, k), dtype=np.intp)
     if n > 1:
@@ -156,7 +156,7 @@ def _own(engine: Any, k: int) -> Lists:
 
 
 def _wants(i: int, shard: Shard, own: Lists, cells: Cells, balls: Any) -> list[Index]:
-    """For every other shard, the rows that may have neighbours there."""
+    """Return for every other shard the rows that may have neighbours there."""
     X, reach = shard.points, own[0][:, -1] if len(shard.points) else np.zeros(0)
     gaps, spare = cells.gaps(X), _ROUNDING * float(np.abs(X).max(initial=0.0)) * np.sqrt(X.shape[1])
     out = []
@@ -181,7 +181,7 @@ def _answer(queries: Array, engine: Any, k: int) -> Lists:
 def _merged(
     own: Lists, start: int, wants: list[Index], others: list[int], starts: Index, answers: list[Lists], k: int
 ) -> Lists:
-    """The k nearest of what the shards have found, as nodes of the whole."""
+    """Merge the neighbours found by all shards into the k nearest, with nodes of the whole graph."""
     distances, indices = own[0].copy(), own[1] + start
     for j, (found, which) in zip(others, answers, strict=True):
         rows = wants[j]
@@ -192,20 +192,19 @@ def _merged(
 
 
 def _towards(lists: Lists, starts: Index) -> Index:
-    """How many edges lead to every shard."""
+    """Return the number of edges that lead to every shard."""
     return np.bincount(np.searchsorted(starts, lists[1].ravel(), side="right") - 1, minlength=len(starts) - 1)
 
 
 def pointing(lists: Lists, own: int, first: int, last: int) -> tuple[Array, Index, Index]:
-    """Edges from the nodes of a shard, which begin at `own`, to those from `first` to `last`: lengths, nodes reached (from `first`), and
-    whence."""
+    """Return the edges from a shard, whose first node is `own`, to nodes from `first` to `last`: lengths, targets − `first`, sources."""
     distances, indices = lists
     rows, columns = np.nonzero((indices >= first) & (indices < last))
     return distances[rows, columns], indices[rows, columns] - first, rows + own
 
 
 def undirected(lists: Lists, arriving: list[tuple[Array, Index, Index]], n: int) -> sp.csr_array:
-    """Lengths of all edges at the nodes of a shard, their own and those of others that lead to them: (m, n)."""
+    """Return the lengths of all edges at the nodes of a shard, from their own lists and from those of other nodes: (m, n)."""
     distances, indices = lists
     m, k = indices.shape
     data = np.concatenate([distances.ravel(), *(edges[0] for edges in arriving)])

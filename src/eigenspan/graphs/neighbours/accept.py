@@ -1,4 +1,4 @@
-"""Anything a user may pass as ``graph=``, turned into a `NeighbourGraph` and checked."""
+"""Conversion of the values of ``graph=`` to a `NeighbourGraph`, with validation."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def as_graph(
 
 
 def is_given(graph: Any) -> bool:
-    """A graph itself, not a rule to find one by."""
+    """Return whether the value is a graph itself, not a specification to build one."""
     return isinstance(graph, (NeighbourGraph, tuple)) or sp.issparse(graph)
 
 
 def given_graph(graph: Any, n: int) -> NeighbourGraph:
-    """A graph that was given over n points which are not at hand: no neighbours of new points are found in it."""
+    """Return a given graph over n points that are not in memory. It has no finder for neighbours of new points."""
     with stage("neighbours"):
         built = _given(graph, n, None, ())
         _check_built(built, graph, n)
@@ -94,7 +94,7 @@ def _given(graph: Any, n: int, X: Matrix, names: tuple[str, ...]) -> NeighbourGr
 
 
 def _loops(W: sp.csr_array) -> Any:
-    """The diagonal of a given matrix, None where it is zero."""
+    """Return the diagonal of a given matrix, or None if it is zero."""
     diagonal = W.diagonal()
     return diagonal if diagonal.any() else None
 
@@ -114,7 +114,7 @@ def _not_understood(graph: Any, names: tuple[str, ...]) -> str:
 
 
 def _check_built(built: Any, graph: Any, n: int) -> None:
-    """The last word on any graph: that it is one, over all n points, with an edge at least."""
+    """Raise GraphError unless the value is a graph over all n points with at least one edge."""
     if not isinstance(built, NeighbourGraph):
         raise GraphError(f"{graph!r:.80}.build must return a NeighbourGraph; it returned a {type(built).__name__}.")
     if built.n != n:
@@ -127,7 +127,7 @@ def _check_built(built: Any, graph: Any, n: int) -> None:
 
 
 def _wanted(n_neighbors: int | None, X: Matrix) -> int:
-    """So many neighbours of every row; None means ten, or all other rows where there are fewer."""
+    """Return the number of neighbours; None means ten, or all other rows if there are fewer."""
     k = max(1, min(10, X.shape[0] - 1)) if n_neighbors is None else n_neighbors
     check_n_neighbors(k, X)
     return k
@@ -149,7 +149,7 @@ def _from_transformer(transformer: Any, X: Matrix) -> NeighbourGraph:
 
 
 def _listed(indices: Any, distances: Any, n: int) -> sp.csr_array:
-    """The distances of all lists in one matrix."""
+    """Return lists of neighbours as a sparse matrix of distances."""
     places = real_numbers(indices, "Neighbour indices", GraphError)
     indices, distances = np.asarray(indices), real_numbers(distances, "Distances to neighbours", GraphError)
     if indices.shape != distances.shape or indices.ndim != 2 or indices.shape[0] != n:
@@ -174,7 +174,7 @@ def _listed(indices: Any, distances: Any, n: int) -> sp.csr_array:
 
 
 def distance_graph(X: Matrix, n_neighbors: int | None = None, *, accepted: bool = False) -> NeighbourGraph:
-    """The nearest neighbours in a square matrix of distances; of a sparse one, all stored entries.
+    """Return the graph of the nearest neighbours in a square matrix of distances, or of all stored entries of a sparse one.
 
     `accepted` says that X is the result of `accept_distances` already.
     """
@@ -197,7 +197,7 @@ def _of_distances(X: Matrix, n_neighbors: int | None) -> NeighbourGraph:
 
 
 def affinity_graph(X: Matrix) -> NeighbourGraph:
-    """Every positive entry of X is an edge; those on the diagonal are self-loops."""
+    """Return the graph whose edges are the positive entries of X; entries on the diagonal are self-loops."""
     if X.shape[0] != X.shape[1]:
         raise GraphError(f"Precomputed affinities must be a square matrix; X has shape {X.shape}.")
     W = sp.csr_array(X).astype(np.float64)

@@ -16,11 +16,12 @@ from ...numerics.threads import workers
 from ..landmarks import suggested_landmarks
 from .graph import NeighbourGraph
 
-#: Up to this many distances the library call is faster than loading the compiled loop.
+#: Number of distances up to which scipy is faster than loading the compiled loop.
 _SMALL = 1_000_000
 #: Tables with more entries than this are kept in single precision.
 _LARGE = 25_000_000
-#: Sources that run together at most, distances that they may hold (128 MB), and groups at least: in fewer, sources are not near.
+#: Largest number of sources per group and of their distances in memory (128 MB), and least number of groups: sources of a group should
+#: be near one another.
 _TOGETHER, _HELD, _GROUPS = 32, 2**24, 200
 
 
@@ -34,7 +35,7 @@ def geodesic_distances(graph: sp.csr_array, sources: Index | None = None) -> Arr
 
 
 def geodesic_table(graph: sp.csr_array, sources: Index) -> Any:
-    """The same as a table (n, q), a row for each point; in single precision where it is large, far finer than the graph itself."""
+    """Return graph distances to the sources as a table (n, q), in single precision if it is large."""
     n, q = graph.shape[0], len(sources)
     dtype = np.float64 if n * q <= _LARGE else np.float32
     require_geodesics(n, q)
@@ -49,24 +50,24 @@ def geodesic_table(graph: sp.csr_array, sources: Index) -> Any:
 
 
 def require_geodesics(n: int, q: int, size: int | None = None) -> None:
-    """Refuse distances from q points to n that would not fit, which can be told before there is a graph."""
+    """Raise MemoryLimitError if the distances from q to n points do not fit into memory. Needs no graph."""
     if size is None:
         size = 8 if q == n or n * q <= _LARGE else 4
     require(
-        size * q * n + (max(8.0 * _together(n, q), 16.0 * size) + 32) * workers() * n,  # and what every thread holds
+        size * q * n + (max(8.0 * _together(n, q), 16.0 * size) + 32) * workers() * n,  # buffers of the threads
         f"Geodesic distances from {q} to {n} points",
         f"Use LandmarkIsomap(landmarks={suggested_landmarks(n, 500)}), which needs only the distances to some landmarks.",
     )
 
 
 def _reached(D: Any) -> Any:
-    if not np.isfinite(D.sum()):  # distances are not negative, so nothing cancels
+    if not np.isfinite(D.sum()):  # distances are not negative, so infinite ones cannot cancel
         raise DisconnectedError("Some points cannot be reached through the graph: it is disconnected.")
     return D
 
 
 def _shortest(graph: sp.csr_array, sources: Index) -> Any:
-    """Two exact ways: a library call for small graphs, compiled code where its second of loading pays."""
+    """Return a function from sources to distances: scipy for small graphs, compiled code for others (it takes a second to load)."""
     if graph.shape[0] * len(sources) <= _SMALL:
         return lambda some: np.atleast_2d(dijkstra(graph, directed=True, indices=some))
     from ...numerics.paths.shortest_paths import ShortestPaths
@@ -75,15 +76,15 @@ def _shortest(graph: sp.csr_array, sources: Index) -> Any:
 
 
 def _together(n: int, q: int) -> int:
-    """How many of q sources run together through a graph of n points."""
+    """Return the number of sources per group, for q sources in a graph of n points."""
     return max(1, min(_TOGETHER, _HELD // n, q // _GROUPS))
 
 
 def conformal_distances(graph: NeighbourGraph) -> tuple[sp.csr_array, Array]:
     """Undirected edges rescaled by ``d_ij / √(M_i M_j)``, and M, the mean distance from i to its k nearest neighbours [conformal Isomap].
 
-    M_i is over the list of i alone, not over the points whose lists hold i. Bridges between components, which are longer than the
-    reach of i, are rescaled but do not count. A point without a list of its own has the mean of its undirected edges.
+    M_i is the mean over the list of i, not over the points with i on their list. Bridges between components, which are longer than the
+    reach of i, are rescaled but do not count. For a point with an empty list it is the mean of its undirected edges.
     """
     lengths, lists = graph.undirected(), graph.distances
     own, rows = (np.repeat(np.arange(graph.n), np.diff(D.indptr)) for D in (lists, lengths))
@@ -97,5 +98,5 @@ def conformal_distances(graph: NeighbourGraph) -> tuple[sp.csr_array, Array]:
 
 
 def mean_by_row(rows: Index, values: Array, n: int) -> Array:
-    """The mean of the values of each row, zero where it has none."""
+    """Return the mean of the values of each row; zero for empty rows."""
     return np.bincount(rows, values, minlength=n) / np.maximum(np.bincount(rows, minlength=n), 1)

@@ -1,7 +1,7 @@
-"""Neighbour graphs: who is near whom, at what distance, and how new points find their place.
+"""Neighbour graphs: neighbours, their distances, and the search for the neighbours of new points.
 
-Self-neighbours, ties and coincident rows are settled here, once: a point is never its own neighbour, every row of a k-NN
-graph has exactly k entries, and a distance of zero is an edge (kept as an explicit zero), not an absence.
+Conventions for self-neighbours and coincident rows: a point is never its own neighbour, every row of a k-NN graph has exactly k
+entries, and a distance of zero is an edge, stored as an explicit zero.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class NeighbourGraph:
 
     @property
     def searched(self) -> bool:
-        """Neighbours were searched for, and can be for new points."""
+        """True if neighbours were found by a search, which also works for new points."""
         return type(self.finder) is not Finder
 
     def undirected(self) -> sp.csr_array:
-        """The symmetric graph of distances, by union or by mutual agreement."""
+        """Return the symmetric graph of distances: edges that either end, or both ends, have on their list."""
         D = keep_zeros(self.distances)
         T = sp.csr_array(D.T)
         if self.symmetry == "union":
@@ -74,32 +74,32 @@ class NeighbourGraph:
         return restore_zeros(sp.csr_array(D.multiply(pattern)))
 
     def lists(self) -> sp.csr_array:
-        """Neighbours that each point is compared with or rebuilt from: its own list, or those of it that count the point too."""
+        """Return the neighbour lists for local models: the own list of each point, or its mutual neighbours."""
         return self.undirected() if self.symmetry == "mutual" else self.distances
 
     def lists_of_new(self) -> Finder:
-        """Finder of the same lists for new points."""
+        """Return the finder of these lists for new points."""
         return self.joining() if self.symmetry == "mutual" else self.finder
 
     @property
     def reach(self) -> Array:
-        """Distance of each point's farthest neighbour, edges that only bridge components left aside."""
+        """Distance of each point's farthest neighbour, without edges that only bridge components."""
         return row_max(self.distances) if self.reaches is None else self.reaches
 
     def joining(self) -> Finder:
-        """Relates new points to the training points as `undirected` does these among themselves."""
+        """Return the finder of edges from new points, by the rule of `undirected`."""
         lists = self.finder.n_neighbors is not None and self.finder.radius is None
         return Joining(self.finder, self.reach, self.symmetry) if lists else self.finder
 
     def subset(self, rows: Index) -> NeighbourGraph:
-        """The graph among some of the points."""
+        """Return the graph among some of the points."""
         D = restore_zeros(sp.csr_array(keep_zeros(self.distances)[rows][:, rows]))
         loops = None if self.loops is None else self.loops[rows]
         finder = self.finder.subset(rows)
         return replace(self, distances=D, finder=finder, rows=rows, reaches=self.reach[rows], loops=loops)
 
 
-#: Graphs as they may be given, besides by name.
+#: Type of the graphs that ``graph=`` accepts, except names.
 GivenGraph = Annotated[
     Any,
     HasMethods("build"),
@@ -112,8 +112,7 @@ GivenGraph = Annotated[
 
 
 def neighbourhoods(graph: sp.csr_array) -> Iterator[tuple[Index, Index]]:
-    """Rows of a sparse graph in groups of equal length, for batched local algebra: ``(rows, columns of shape (len(rows), k))``; empty
-    rows are passed over."""
+    """Yield the rows of a sparse graph grouped by length, ``(rows, columns of shape (len(rows), k))``, without empty rows."""
     counts = np.diff(graph.indptr)
     for k in np.unique(counts[counts > 0]):
         rows = np.flatnonzero(counts == k)
@@ -239,7 +238,7 @@ _NO_METRICS = ("precomputed",)
 
 
 def searchable(metric: MetricLike, parameters: dict[str, Any] | None) -> Any:
-    """The metric with its parameters, if a search can measure by it."""
+    """Return the metric with its parameters. Raises GraphError if a search cannot use it."""
     if isinstance(metric, str) and metric in _NO_METRICS:
         raise GraphError(
             f'metric="{metric}" leaves a search for neighbours nothing to measure: where X holds the distances, say graph="precomputed" '
@@ -249,7 +248,7 @@ def searchable(metric: MetricLike, parameters: dict[str, Any] | None) -> Any:
 
 
 def check_n_neighbors(k: int, X: Matrix) -> None:
-    """Refuse what is no number of neighbours that a point of X can have."""
+    """Raise GraphError unless every point of X can have k neighbours."""
     check_parameter("n_neighbors", k, Count, GraphError)
     n = X.shape[0]
     if k >= n:

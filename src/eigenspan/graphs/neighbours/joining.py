@@ -1,8 +1,8 @@
-"""How a new point joins a neighbour graph: by the rule that joined the training points.
+"""Edges from new points to an undirected k-NN graph, by the rule that joined the training points.
 
-In the undirected graph of k nearest neighbours two points are joined where one counts the other among its k nearest. For a new
-point x that is its own list, and every training point j that would take x into *its* list: those nearer than the *reach* of j, the
-distance to its k-th neighbour. (At that very distance the list of j is full without x.)
+Two points are joined if one is among the k nearest neighbours of the other. The edges of a new point x are its own list, and every
+training point j that would have x on *its* list: those with a distance below the *reach* of j, the distance to its k-th neighbour. (At
+exactly that distance the list of j is full without x.)
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ...numerics.nearest.metric import point_distances
 from ...numerics.nearest.neighbour_lists import TINY, keep_zeros, restore_zeros
 from ...numerics.threads import one_blas_thread
 
-#: Distances held at a time.
+#: Number of distances in memory at a time.
 _ENTRIES = 2**22
 #: Rows and columns of a tile of products, small enough to stay in the cache.
 _TILE = (256, 2048)
-#: Distances are equal up to this share of them: two ways to compute one may differ in the last digits.
+#: Relative difference up to which distances are equal: different algorithms round differently.
 _ROUNDING = 1e-9
-#: Reaches are sorted into this many octaves at most.
+#: Largest number of octaves by which reaches are grouped.
 _OCTAVES = 30
 
 
@@ -42,7 +42,7 @@ class Joining(Finder):
     reach : ndarray of shape (n,)
         Distance of each training point's farthest neighbour.
     symmetry : {"union", "mutual"}
-        Whether one or both must count the other as neighbour. A new point that no training point would take is tied to its nearest.
+        Whether one or both ends must have the other on their list. With "mutual", a new point on no list is joined to its nearest.
     """
 
     finder: Finder
@@ -57,7 +57,7 @@ class Joining(Finder):
         return own, self._joined(own, self._takers(X))
 
     def _joined(self, own: sp.csr_array, taken: sp.csr_array | None) -> sp.csr_array:
-        """The edges of new points, given their own lists and the training points that would take them."""
+        """Return the edges of new points from their own lists and from the training points whose lists they would enter."""
         if taken is None:
             return own
         if self.symmetry == "union":
@@ -67,9 +67,9 @@ class Joining(Finder):
         return _or_nearest(both, own)
 
     def _takers(self, X: Matrix) -> sp.csr_array | None:
-        """Distances to the training points that would take a new point; None where the lists of new points are the whole story."""
+        """Return distances to the training points whose lists a new point would enter; None if only its own list counts."""
         engine = self.finder.engine
-        if engine is None:  # rows of precomputed distances, or a search that is not ours
+        if engine is None:  # precomputed distances, or a scikit-learn transformer
             return None if sp.issparse(X) else self._in_rows(X)
         if engine.name == "tree":
             blocks = self._in_trees(np.asarray(X, dtype=np.float64))
@@ -77,7 +77,7 @@ class Joining(Finder):
             blocks = self._by_metric(X, engine.points)
         else:
             blocks = self._by_products(np.asarray(X, dtype=np.float64), engine.points)
-        with one_blas_thread():  # tiles are too small to share out
+        with one_blas_thread():  # tiles are too small for several threads
             rows, columns, data = (np.concatenate(part) for part in zip(*blocks, strict=True))
         near = data < self.reach[columns] * (1 - _ROUNDING)
         out = sp.coo_array(
@@ -110,7 +110,7 @@ class Joining(Finder):
             yield rows, columns, np.linalg.norm(X[rows] - points[columns], axis=1)
 
     def _by_products(self, X: Array, points: Array) -> Iterator[tuple[Index, Index, Array]]:
-        """All distances by products about the centre, and those that rounding leaves open once more by differences."""
+        """Compute all distances by products about the centre; recompute those near the reach by differences."""
         centre, (rows, columns) = points.mean(axis=0), _TILE
         rounding = 1e-14 * (points.shape[1] + 8)
         for j in range(0, len(points), columns):
@@ -137,7 +137,7 @@ def _pattern(D: sp.csr_array) -> sp.csr_array:
 
 
 def _or_nearest(both: sp.csr_array, own: sp.csr_array) -> sp.csr_array:
-    """Rows of the first; where one is empty, the nearest entry of the second."""
+    """Return the rows of the first matrix; replace empty ones by the smallest entry of the second."""
     alone = np.flatnonzero(np.diff(both.indptr) == 0)
     if not alone.size:
         return both

@@ -1,8 +1,8 @@
-"""Graphs that hold together by the least means: minimum spanning trees, alone, several, or beside nearest neighbours.
+"""Minimum spanning trees, one or several, alone or together with nearest neighbours.
 
-Borůvka's rounds over lists of neighbours: every component takes its shortest edge to the outside. A list proves that edge where each point
-of the component has somebody outside on its list, or a list that reaches at least as far as the edge; for the others it is searched
-further. So the trees are those of all pairs, and hardly any pairs are looked at.
+Borůvka's algorithm over neighbour lists: in every round each component adds its shortest edge to another one. The lists determine that
+edge if every point of the component has a point of another component on its list, or a list that reaches at least as far as the edge.
+For other points longer lists are searched. The trees are exact, with few distances computed.
 """
 
 from __future__ import annotations
@@ -95,21 +95,21 @@ class MST(Spec):
 
 
 def _nearest_first(D: sp.csr_array) -> tuple[Array, Index]:
-    """Lists of equal length, by distance and then by row."""
+    """Return lists of equal length, ordered by distance and then by row."""
     distances, indices = (part.reshape(D.shape[0], -1) for part in (D.data, D.indices.astype(np.intp)))
     order = np.argsort(distances, axis=1, kind="stable")
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
 
 
 def _exact(X: Matrix, metric: MetricLike) -> str:
-    """The search that leaves nobody out."""
+    """Return the name of an exact search."""
     euclidean = isinstance(metric, str) and metric in ("euclidean", "l2") and not sp.issparse(X)
     return "auto" if not euclidean else "tree" if X.shape[1] <= 8 else "exact"
 
 
 @dataclass(frozen=True, eq=False)
 class _Used:
-    """Pairs that are taken, as sorted numbers i·n + j in both directions."""
+    """Pairs used by earlier trees, as sorted numbers i·n + j in both directions."""
 
     n: int
     keys: Index
@@ -122,7 +122,7 @@ class _Used:
         return self.keys[at] == wanted
 
     def most(self, i: Index) -> int:
-        """The largest number of partners that one of these points has."""
+        """Return the largest number of used pairs of any of these points."""
         return int(np.bincount(self.keys // self.n, minlength=self.n)[i].max(initial=0))
 
     def adding(self, i: Index, j: Index) -> _Used:
@@ -130,7 +130,7 @@ class _Used:
 
 
 class _Trees:
-    """Minimum spanning trees of all pairs of the points, from lists of their neighbours, nearest first."""
+    """Minimum spanning trees of all pairs of points, from neighbour lists ordered by distance."""
 
     def __init__(self, X: Matrix, finder: NearestRows, distances: Array, indices: Index) -> None:
         self.X, self.finder, self.n = X, finder, X.shape[0]
@@ -138,7 +138,7 @@ class _Trees:
         self.used = _Used(self.n, np.empty(0, dtype=np.intp))
 
     def grow(self, n_trees: int) -> Edges:
-        """So many trees, each without the edges of those before."""
+        """Return the edges of `n_trees` trees, each without the edges of earlier ones."""
         trees = []
         for _ in range(n_trees):
             trees.append(self._tree())
@@ -151,7 +151,7 @@ class _Trees:
         edges: list[Edges] = [(labels[:0], labels[:0], np.empty(0))]
         while count > 1:
             i, j, d = self._ways_out(labels, count)
-            if not d.size:  # what the earlier trees have left falls apart
+            if not d.size:  # without the edges of earlier trees the graph is disconnected
                 break
             kept, count, labels = joined(labels, count, i, j, d)
             edges.append((i[kept], j[kept], d[kept]))
@@ -159,7 +159,7 @@ class _Trees:
         return i, j, d
 
     def _ways_out(self, labels: Index, count: int) -> Edges:
-        """The shortest edges out of components, one each, of all but the largest, and of that where its lists prove it."""
+        """Return the shortest edge out of each component; for the largest component only if its lists determine the edge."""
         nearest, best = self._nearest_outside(labels, np.arange(self.n), self.distances, self.indices)
         reach, k = self.distances[:, -1].copy(), self.distances.shape[1]
         largest = labels == np.bincount(labels).argmax()
@@ -190,8 +190,10 @@ class _Trees:
 
     @staticmethod
     def _doubtful(labels: Index, count: int, best: Array, reach: Array) -> tuple[Array, Mask]:
-        """The shortest edge out of every component that is known, and the points that may know of a shorter one: their lists end before
-        it or at the same distance, and have nobody outside."""
+        """Return the length of the shortest known edge out of every component, and a mask of points that may have a shorter one.
+
+        Such a point has no point of another component on its list, and the list ends at that length or before.
+        """
         shortest = np.full(count, np.inf)
         np.minimum.at(shortest, labels, best)
         return shortest, np.isinf(best) & (reach <= shortest[labels])

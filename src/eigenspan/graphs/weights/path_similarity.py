@@ -2,8 +2,8 @@
 
     s_ij = max over paths from i to j of the smallest weight on the way
 
-Only a maximum spanning tree of the graph matters, and the n×n matrix it defines is a hierarchy: sums over the merges of single
-linkage. `MergeTree` multiplies with it in O(n) a column and never forms it.
+A maximum spanning tree of the graph determines these similarities, and their n×n matrix is a sum over the merges of single linkage.
+`MergeTree` multiplies by it in O(n) per column without forming it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...numerics.paths.csgraph import minimum_spanning_tree
 from ..neighbours.graph import NeighbourGraph, neighbourhoods
 from .rules import WeightRule, Weights, bound, weight_rule
 
-#: Numbers in the neighbourhoods, or in the sums of merges, that are held at once.
+#: Largest number of entries of temporary arrays.
 _NUMBERS = 2**22
 
 
@@ -32,8 +32,8 @@ class PathSimilarity(WeightRule):
     """Robust path-based weights, for any projection's ``weights=``.
 
     The weights of the graph's edges are damped at outliers, ``a_i a_j w_ij``, and two points then get the weight of the weakest
-    edge on the best path between them, zero where there is none. The robustness a_i ≤ 1 of a point is what it weighs in the
-    robust means (M-estimates) of the neighbourhoods it belongs to: an outlier is in few, and far from their middle.
+    edge on the best path between them, or zero without a path. The robustness a_i ≤ 1 of a point is the sum of its weights in
+    the robust means (M-estimates) of its neighbourhoods: an outlier belongs to few, and is far from their centres.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ class PathSimilarity(WeightRule):
     robust
         Reduce the weight of edges at outliers.
     pairs
-        Which pairs get a weight: all of them, stored as a tree in O(n) memory and divided by n so that a degree is a mean
-        similarity (for projections, which can use this form); or only the edges of the graph.
+        Pairs with a weight: all of them, stored as a tree in O(n) memory and divided by n so that a degree is a mean
+        similarity (for projections), or the edges of the graph.
 
     Examples
     --------
@@ -97,11 +97,11 @@ class _BoundPaths:
 
 
 def robustness(graph: NeighbourGraph, X: Matrix | None, steps: int = 10) -> Array:
-    """How much of an inlier every point is, in (0, 1].
+    """Return the robustness of every point, in (0, 1]: small for outliers.
 
-    Each neighbourhood (a point and its neighbours) shares out one unit of weight, ``exp(−‖x − m‖²/v)`` about its robust mean m,
-    which these weights define (Welsch's M-estimate), v its mean squared distance from the plain mean. A point gets the sum of
-    its shares, one on average, and one at most.
+    Each neighbourhood (a point and its neighbours) has weights of sum one, proportional to ``exp(−‖x − m‖²/v)`` about its robust mean m
+    (Welsch's M-estimate), where v is the mean squared distance from the mean. The robustness of a point is the sum of its weights, at
+    most one.
     """
     if X is None:
         raise GraphError("Robust path-based weights need coordinates: pass PathSimilarity(robust=False) for distances.")
@@ -120,7 +120,7 @@ def robustness(graph: NeighbourGraph, X: Matrix | None, steps: int = 10) -> Arra
 
 
 def _shares(P: Array, steps: int) -> Array:
-    """Weights, of sum one, of the points (m, k, D) of m neighbourhoods in their robust means."""
+    """Return the weights, of sum one, of the points (m, k, D) of m neighbourhoods in their robust means."""
     w = np.full(P.shape[:2], 1.0 / P.shape[1])
     spread = None
     for _ in range(steps):
@@ -133,18 +133,18 @@ def _shares(P: Array, steps: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class MergeTree:
-    """The symmetric matrix ``m_i m_j s_ij`` of path-based similarities, kept as the merges of single linkage.
+    """The symmetric matrix ``m_i m_j s_ij`` of path-based similarities, represented by the merges of single linkage.
 
-    Every merge is a run of consecutive points in `order`, and the matrix is ``Σ drop · 11'`` over the runs: each holds what its
-    points have in common beyond the next larger run. Products cost O(nr) for r columns. PSD. On the diagonal stands a point's
-    largest similarity to another.
+    Every merge is a run of consecutive points in `order`, and the matrix is ``Σ drop · 11'`` over the runs, where a drop is the similarity
+    of the merge minus that of the next larger run. Products cost O(nr) for r columns. PSD. Diagonal entries are a point's largest
+    similarity to another point.
 
     Attributes
     ----------
     order : index array of shape (n,)
         Points such that all merges are runs.
     joins : ndarray of shape (n − 1,)
-        Similarity at which neighbours in `order` come together; zero between components.
+        Similarity at which neighbours in `order` merge; zero between components.
     starts, ends : index arrays of shape (merges,)
         Runs ``order[start:end]``.
     drops : ndarray of shape (merges,)
@@ -190,7 +190,7 @@ class MergeTree:
         return (self.mass[:, None] * out).reshape(Z.shape)
 
     def between(self, i: Index, j: Index) -> Array:
-        """s_ij of some pairs of different points: the smallest join from one to the other. O(n log n) once, then O(1) a pair."""
+        """Return s_ij of pairs of different points: the smallest join between them. O(n log n) once, then O(1) per pair."""
         place = np.empty(self.n, dtype=np.intp)
         place[self.order] = np.arange(self.n)
         low, high = np.minimum(place[i], place[j]), np.maximum(place[i], place[j])
@@ -209,7 +209,7 @@ class MergeTree:
         return out * self.mass**2
 
     def bound(self) -> float:
-        """The largest row sum: no eigenvalue is larger."""
+        """Return the largest row sum, an upper bound on all eigenvalues."""
         return float((self @ np.ones(self.n)).max(initial=0.0))
 
     def to_dense(self) -> Array:
@@ -222,16 +222,18 @@ class MergeTree:
         return S
 
     def scaled(self, s: Array) -> MergeTree:
-        """``diag(s) S diag(s)``."""
+        """Return ``diag(s) S diag(s)``."""
         return replace(self, mass=self.mass * s)
 
 
 def merge_tree(W: sp.csr_array) -> MergeTree:
-    """Single linkage of a graph of similarities: the best edges that join what is still apart, best first. O(nk log n)."""
+    """Return the single linkage of a graph of similarities, by a maximum spanning forest. O(nk log n)."""
     W = sp.coo_array(W)
     upper = (W.row < W.col) & (W.data > 0)
     values, ranks = np.unique(-W.data[upper], return_inverse=True)
-    costs = sp.csr_array((ranks + 1.0, (W.row[upper], W.col[upper])), shape=W.shape)  # a cost of zero would be no edge
+    costs = sp.csr_array(
+        (ranks + 1.0, (W.row[upper], W.col[upper])), shape=W.shape
+    )  # a stored zero would not be an edge
     edges = sp.coo_array(minimum_spanning_tree(costs))
     best_first = np.argsort(edges.data, kind="stable")
     heights = -values[edges.data[best_first].astype(np.intp) - 1]
@@ -239,7 +241,7 @@ def merge_tree(W: sp.csr_array) -> MergeTree:
 
 
 def _linked(n: int, rows: list[int], columns: list[int], heights: Array) -> MergeTree:
-    """The tree of merges along the edges of a forest, which come best first. Groups are chains of points, joined end to end."""
+    """Return the merges along the edges of a forest, in descending order. Groups are chains of points, joined end to end."""
     above, last, size, follower, merge_of = list(range(n)), list(range(n)), [1] * n, [-1] * n, [-1] * n
     first, length, seam, base = [0] * len(rows), [0] * len(rows), [0] * len(rows), np.zeros(len(rows))
     for m, (i, j) in enumerate(zip(rows, columns, strict=True)):
