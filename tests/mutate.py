@@ -4,6 +4,9 @@
 sources are copied to a temporary directory; the checkout is not touched. Tests run in stages, each until its first failure: the files
 that name the changed module, the folder of tests of its package, tests/whole, then all others. Every mutant adds a line to the report,
 and a second call with the same report continues where the first one stopped.
+
+Tests that are marked `long` run with ``--all`` only. ``--all --survivors mutants.jsonl --out all.jsonl`` runs them for the mutants that the
+default run did not notice: those that are killed then are what the default run loses.
 """
 
 from __future__ import annotations
@@ -34,6 +37,10 @@ ROOT = TESTS.parent
 SOURCES = ROOT / "src"
 #: Test folders that are left out: they need a browser, or run examples.
 LEFT_OUT = {"browser", "examples", "sklearn_suites", "support"}
+#: The arguments by which pytest runs the tests marked `long` too.
+EVERY = ("-m", "")
+#: Exit statuses of pytest without a failure: all passed, and none is selected.
+PASSED = (0, 5)
 
 SWAPPED: dict[type, tuple[type, ...]] = {
     ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
@@ -184,13 +191,14 @@ def stages(mutant: Mutant) -> list[list[Path]]:
     ]
     found: list[list[Path]] = []
     for rule in rules:
-        found.append([path for path in files if rule(path)])
-        files = [path for path in files if path not in found[-1]]
+        shared = {path: len({*folder} & {*path.relative_to(TESTS).parts}) for path in files if rule(path)}
+        found.append(sorted(shared, key=lambda path: -shared[path]))  # those of the module's own folder first
+        files = [path for path in files if path not in shared]
     return [stage for stage in found if stage]
 
 
-def judge(mutant: Mutant, sources: Path, limit: float, last: int) -> dict[str, Any]:
-    """Run the stages on the changed copy until a test fails, and restore it."""
+def judge(mutant: Mutant, sources: Path, limit: float, last: int, every: bool = False) -> dict[str, Any]:
+    """Run the stages on the changed copy until a test fails, and restore it. `every`: with the tests marked `long`."""
     file, begin = sources / mutant.file, time.monotonic()
     original, stamp = file.read_bytes(), file.stat()
     file.write_bytes(mutant.applied(original))
@@ -198,8 +206,8 @@ def judge(mutant: Mutant, sources: Path, limit: float, last: int) -> dict[str, A
     try:
         for number, tests in enumerate(stages(mutant)[:last], 1):
             left = limit - (time.monotonic() - begin)
-            code, said = _pytest(tests, sources, left) if left > 0 else (None, "")
-            if code != 0:
+            code, said = _pytest([*(EVERY if every else ()), *tests], sources, left) if left > 0 else (None, "")
+            if code not in PASSED:
                 failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", said, re.MULTILINE)
                 outcome = {"outcome": "timed out" if code is None else "killed", "stage": number}
                 outcome["by"] = failed.group(1) if failed else said[-300:]
@@ -207,7 +215,11 @@ def judge(mutant: Mutant, sources: Path, limit: float, last: int) -> dict[str, A
     finally:
         file.write_bytes(original)
         os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # caches of compiled loops look at it
-    if outcome["outcome"] == "killed" and "::" in outcome["by"] and _pytest([outcome["by"]], sources, limit)[0] != 0:
+    if (
+        outcome["outcome"] == "killed"
+        and "::" in outcome["by"]
+        and _pytest([*EVERY, outcome["by"]], sources, limit)[0] != 0
+    ):
         outcome["outcome"] = "unclear"  # the test fails without the mutant too
     return outcome | {"seconds": round(time.monotonic() - begin, 1)}
 
@@ -244,15 +256,22 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=1200.0, help="seconds per mutant")
     parser.add_argument("--stages", type=int, default=4, help="stages of tests to run, at most")
     parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"), help="report, one JSON object per line")
+    parser.add_argument("--all", action="store_true", help="run the tests marked long too")
+    parser.add_argument("--survivors", type=Path, help="only the mutants that survived or timed out in this report")
     given = parser.parse_args()
     lines = given.out.read_text(encoding="utf-8").splitlines() if given.out.exists() else []
     done = {json.loads(line)["id"] for line in lines}
+    drawn = draw(given.packages, given.count, given.seed)
+    if given.survivors is not None:
+        records = map(json.loads, given.survivors.read_text(encoding="utf-8").splitlines())
+        alive = {record["id"] for record in records if record["outcome"] in ("survived", "timed out")}
+        drawn = [mutant for mutant in drawn if mutant.id in alive]
     with tempfile.TemporaryDirectory() as folder:
         sources = Path(shutil.copytree(SOURCES, Path(folder) / "src"))
-        for mutant in draw(given.packages, given.count, given.seed):
+        for mutant in drawn:
             if mutant.id in done:
                 continue
-            record = {"id": mutant.id, **asdict(mutant), **judge(mutant, sources, given.limit, given.stages)}
+            record = {"id": mutant.id, **asdict(mutant), **judge(mutant, sources, given.limit, given.stages, given.all)}
             with given.out.open("a", encoding="utf-8") as report:
                 report.write(json.dumps(record, ensure_ascii=False) + "\n")
             print(f"{record['outcome']:9} {mutant.file}:{mutant.line} {mutant.before} -> {mutant.after}", flush=True)

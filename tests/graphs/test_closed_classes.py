@@ -242,6 +242,7 @@ def test_crowds_of_barely_tied_points_are_reported() -> None:
 
 @pytest.mark.parametrize("name", ["umist_28x23", "digits", "usps", "coil20_32x32", "mfeat"])
 @pytest.mark.parametrize("method", [es.LLE, es.ModifiedLLE, es.NPP])
+@pytest.mark.every(3)
 def test_no_collapse_passes_silently(name: str, method: Any) -> None:
     """Connected graphs put no more than 1 % of the points on one spot; kept ones warn of axes that cost nothing."""
     X = load_digits().data[:600] if name == "digits" else external_data(name)["X"][:1500].astype(float)

@@ -111,6 +111,7 @@ def test_the_dense_oracle_agrees(embedding, form, beta):
 
 @pytest.mark.parametrize("beta", [1e-3, 1.0, 1e4])
 @pytest.mark.parametrize("embedding", [es.LTSA(n_neighbors=10), es.LaplacianEigenmaps(), es.Isomap()], ids=str)
+@pytest.mark.every(2)
 def test_the_sparse_solver_finds_the_spectral_form(embedding, beta):
     X, T = sheet(800)
     Y = some(T, 40)

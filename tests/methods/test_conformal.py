@@ -195,6 +195,7 @@ def test_neither_unit_nor_turn_of_the_data_matters(sheet):
     np.testing.assert_allclose(other.spectrum_[:2], fitted.spectrum_[:2], rtol=1e-3)
 
 
+@pytest.mark.long
 def test_neighbourhoods_of_many_sizes_and_copies_of_rows():
     from eigenspan import Radius
 

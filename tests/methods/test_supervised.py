@@ -722,6 +722,7 @@ def test_methods_of_labels_are_in_the_registry() -> None:
 
 
 @every
+@pytest.mark.every(2)
 def test_kernels_missing_labels_weighted_axes_and_new_points(estimator: Any, data: Any) -> None:
     """What every method of labels accepts."""
     X, y = data

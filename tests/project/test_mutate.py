@@ -113,3 +113,20 @@ def test_a_mutant_is_killed_by_a_test_that_fails(
     assert found["outcome"] == outcome
     assert found.get("by", "tests/test_order.py::test_less") == "tests/test_order.py::test_less"
     assert (package / "order.py").read_bytes() == before
+
+
+def test_long_tests_run_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tests, sources = tmp_path / "tests", tmp_path / "src"
+    tests.mkdir()
+    (sources / "eigenspan").mkdir(parents=True)
+    (sources / "eigenspan" / "__init__.py").write_text("")
+    (sources / "eigenspan" / "order.py").write_text("def less(left, right):\n    return left < right\n")
+    (tests / "test_order.py").write_text(
+        "import pytest\nfrom eigenspan.order import less\n\n\n@pytest.mark.long\ndef test_less():\n    assert not less(1, 1)\n"
+    )
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -m 'not long'\nmarkers = long\n")
+    for name, value in (("TESTS", tests), ("ROOT", tmp_path), ("SOURCES", sources)):
+        monkeypatch.setattr(mutate, name, value)
+    (mutant,) = (m for m in mutate.mutants(sources / "eigenspan" / "order.py") if m.after == "(left <= right)")
+    outcomes = [mutate.judge(mutant, sources, limit=600.0, last=4, every=every)["outcome"] for every in (False, True)]
+    assert outcomes == ["survived", "killed"]

@@ -69,6 +69,7 @@ def test_the_documentation_has_the_counts_of_the_table() -> None:
 
 
 @same_version
+@pytest.mark.long
 def test_no_case_is_left_out() -> None:
     """The second of two alternating cases too: an infinite radius."""
     plugin = (HERE / "plugin.py").read_text(encoding="utf-8")

@@ -540,6 +540,7 @@ def test_save_divides_by_one_less_than_the_rows_of_a_slice():
 
 @cases
 @pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.every(2)
 def test_alignment_matrices_against_their_papers(data, d):
     X, _ = data
     k = 12
@@ -871,6 +872,7 @@ def test_a_path_has_cosines(n):
     ids=["Isomap", "LTSA", "HessianLLE", "ModifiedLLE"],
 )
 @pytest.mark.parametrize("sheet", [roll, s_curve])
+@pytest.mark.every(2)
 def test_the_sheet_is_recovered(method, least, sheet, seed):
     """R² of the true coordinates on the embedding, the worse of the two."""
     X, truth = sheet(1500, seed)

@@ -63,6 +63,7 @@ def test_the_certificate_is_in_the_units_of_the_data(rolled):
 
 
 @pytest.mark.parametrize("extension", ["barycentric", "eigenfunctions", "kernel-map"])
+@pytest.mark.every(3)
 def test_new_points_find_their_place_in_the_sheet(rolled, extension):
     X, T, _mvu = rolled
     other = MVU(2, n_neighbors=10, extension=extension).fit(X[:1000])

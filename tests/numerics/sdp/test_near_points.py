@@ -51,6 +51,7 @@ def test_bounds_bracket_the_solution_without_contraction(distance):
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.every(2)
 def test_near_duplicates_are_certified_like_duplicates(distance):
     X, _ = make_swiss_roll(120, random_state=0)
     mvu = MVU(2).fit(with_near_copies(X, 0.3, distance))

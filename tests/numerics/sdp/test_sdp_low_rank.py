@@ -49,6 +49,7 @@ def test_agrees_with_the_dense_solver_to_the_stated_gaps(seed):
 
 
 @pytest.mark.parametrize(("n", "k"), [(200, 5), (300, 6)])
+@pytest.mark.long
 def test_agrees_with_the_dense_solver_on_larger_graphs(n, k):
     _X, pairs, d = roll(n, k)
     program = Program.of_pairs(n, pairs, d)
@@ -58,6 +59,7 @@ def test_agrees_with_the_dense_solver_on_larger_graphs(n, k):
 
 
 @pytest.mark.parametrize(("seed", "noise"), [(0, 0.0), (1, 0.5), (2, 0.0), (3, 0.5)])
+@pytest.mark.long
 def test_certifies_rolls_from_a_graph_alone(seed, noise):
     _X, pairs, d = roll(600, 8, seed, noise)
     solution = low_rank_interior_point(Program.of_pairs(600, pairs, d), tol=1e-3)

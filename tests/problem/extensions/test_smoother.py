@@ -130,6 +130,7 @@ def test_only_the_nearest_take_part_in_the_kernel_map() -> None:
 
 # ---------------------------------------------------------------------- how good it is
 @pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.every(2)
 def test_held_out_points_of_a_swiss_roll(seed: int) -> None:
     """Median error relative to the height of the sheet, of the three extensions side by side; 2 % is what any must reach."""
     X, F, new, truth = swiss(2000, 500, seed)

@@ -13,6 +13,7 @@ ROOT = gallery.HERE.parent.parent
 
 
 @pytest.mark.parametrize("path", gallery.pages(), ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.every(4)
 def test_a_page_holds(path, capsys):
     plt = pytest.importorskip("matplotlib.pyplot")
     if path.stem.startswith("data_") and "EIGENSPAN_DATA" not in os.environ:
