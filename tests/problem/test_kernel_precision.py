@@ -10,8 +10,10 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 import eigenspan as es
-from eigenspan.errors import PrecisionWarning
+from eigenspan.errors import KernelError, PrecisionWarning
 from eigenspan.problem.pairwise import Pairwise
+from kernel_routes import KERNELS, LANDMARKS, few_rows
+from routes import problem
 
 FORMS = {"dense": np.asarray, "csr": sp.csr_array}
 forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
@@ -63,3 +65,40 @@ def test_products_with_affinities_of_all_pairs() -> None:
     expected = np.exp(-cdist(X, X, "sqeuclidean") / 2.25)
     np.testing.assert_allclose(W.to_dense(), expected, atol=1e-9)
     np.testing.assert_allclose(W @ X[:, :1], expected @ X[:, :1], rtol=1e-9)
+
+
+def routed(condition: float, offset: float) -> Any:
+    return few_rows(problem(condition, offset))
+
+
+@pytest.mark.filterwarnings("ignore:The points have only:eigenspan.errors.FlatWarning")
+def test_axes_of_small_features_are_said_to_be_rounded() -> None:
+    p = routed(1e6, 0.0)
+    with pytest.warns(PrecisionWarning, match="Axis . is known to .* of its extent only"):
+        es.OLPP(2, kernel=KERNELS["rbf"]).fit(p.X)
+    es.OLPP(2, kernel=KERNELS["rbf"]).fit(routed(1.0, 0.0).X)
+
+
+def test_axes_that_only_the_ridge_measures_are_reported() -> None:
+    p = routed(1e6, 0.0)
+    with pytest.warns(PrecisionWarning, match="the ridge makes up the rest of the unit"):
+        es.LAD(2, kernel=KERNELS["rbf"]).fit(p.X, p.response)
+
+
+def test_features_that_may_be_rounding_are_reported() -> None:
+    p = routed(1e4, 1e3)
+    with pytest.warns(PrecisionWarning, match="rounded at its largest value"):
+        es.LDA(2, kernel=KERNELS["poly"]).fit(p.X, p.codes)
+
+
+def test_kernel_values_that_differ_in_the_last_digit_only_are_reported() -> None:
+    with pytest.warns(PrecisionWarning, match="hardly tells the points apart"):
+        es.KernelPCA(2, kernel="cosine").fit(routed(1e2, 1e9).X)
+
+
+def test_landmarks_on_a_cluster_that_see_no_difference() -> None:
+    da = pytest.importorskip("dask.array")
+    p = routed(1e2, 1e9)
+    lda = es.LDA(2, kernel="cosine", landmarks=LANDMARKS)
+    with pytest.warns(PrecisionWarning), pytest.raises(KernelError, match="sees no difference"):
+        lda.fit(da.from_array(p.X, chunks=(30, 5)), p.codes)

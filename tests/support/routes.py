@@ -59,15 +59,15 @@ def problem(condition: float, offset: float, seed: int = 0) -> Problem:
     turn = np.linalg.qr(rng.standard_normal((D, D)))[0]
     scale = np.geomspace(1.0, 1.0 / condition, D)
     X = plain * scale @ turn + offset * np.array([1.0, -0.7, 0.5, 1.3, -0.2])
-    centred = _centred(X)
-    white = np.asarray((centred.astype(np.longdouble) @ turn.T.astype(np.longdouble)) / scale, dtype=np.float64)
+    exactly = centred(X)
+    white = np.asarray((exactly.astype(np.longdouble) @ turn.T.astype(np.longdouble)) / scale, dtype=np.float64)
     response = plain[:, 0] + 0.5 * plain[:, -1] ** 2 + 0.1 * rng.standard_normal(N)
     view = plain[:, [0, -1]] @ rng.standard_normal((2, 3)) + 0.3 * rng.standard_normal((N, 3))
     graph = es.KNN(8).build(white).distances
-    return Problem(condition, offset, X, centred, white, codes, response, view, graph)
+    return Problem(condition, offset, X, exactly, white, codes, response, view, graph)
 
 
-def _centred(X: Any) -> Any:
+def centred(X: Any) -> Any:
     """X about its mean, to the last digits of the differences."""
     for _ in range(2):  # what rounding leaves of the mean is taken off the second time
         X = X - [math.fsum(column) / len(X) for column in X.T]
@@ -192,10 +192,10 @@ def outcome(method: Routed, p: Problem, route: str, folder: Path, expected: tupl
         return Outcome(np.inf, np.inf, warned)
     found = np.asarray(model.eigenvalues_)
     errors = np.abs(found - values) / np.maximum(np.abs(values), method.floor)
-    return Outcome(_sine(Y, Z), float(errors.max()), warned)
+    return Outcome(sine(Y, Z), float(errors.max()), warned)
 
 
-def _sine(Y: Any, Z: Any) -> float:
+def sine(Y: Any, Z: Any) -> float:
     """Of the largest angle between the column spans, each column centred and of unit length first."""
     Q, P = (np.linalg.qr(A / np.linalg.norm(A, axis=0))[0] for A in (Y - Y.mean(axis=0), Z - Z.mean(axis=0)))
     return float(np.sin(la.subspace_angles(Q, P).max()))
@@ -263,6 +263,3 @@ LEFT_OUT = {
     "FastICA": "scikit-learn's",
     "NCA": "scikit-learn's",
 }
-
-#: Methods with a kernel or of distances, by the same routes.
-KERNEL_ROUTED: list[Routed] = []

@@ -104,6 +104,8 @@ class Features:
         Rows behind the scatter.
     sizes : ndarray of shape (r,) or None
         Singular values of the centred rows along the coordinates, where these are the principal axes and known to all digits.
+    digits_lost : bool
+        A warning has said that rounding shows in all features of a kernel.
     """
 
     rows: Callable[[Any], Any]
@@ -115,6 +117,7 @@ class Features:
     scores: Array | None = None
     count: int = 0
     sizes: Array | None = None
+    digits_lost: bool = False
 
     @cached_property
     def Z(self) -> Array:
@@ -341,7 +344,7 @@ class Features:
                 f"Pass landmarks={suggested_landmarks(n)} beside kernel= to work with that many points instead.",
             )
             K = gram_matrix(rows, X)
-            warn_of_lost_digits(rows, K)
+            lost = warn_of_lost_digits(rows, K)
             centred = K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None]
             lift = feature_axes(rows, centred, float(np.abs(K).max()), rtol)
             # zero sums, as centring has it: rounding lets small axes lean on 1, where K itself is large
@@ -354,7 +357,7 @@ class Features:
             require(24.0 * n * m, f"The {n}×{m} kernel features", f"Pass fewer: landmarks={max(2, m // 2)}.")
             rows = rows.among(chosen)
             K, among = rows(X), gram_matrix(rows, X[chosen])
-            warn_of_lost_digits(rows, among)
+            lost = warn_of_lost_digits(rows, among)
             axes = feature_axes(rows, among, float(np.abs(among).max()), rtol)
             Z = K @ axes
             note(nystrom_error=schur_share(rows, X, float(np.sum(Z**2))))
@@ -365,7 +368,7 @@ class Features:
                 f"The kernel sees no difference between the {X.shape[0]} points: its values k(x_i, x_j) lie between {K.min():.6g} and "
                 f"{K.max():.6g}, and nothing positive is left of them after centring."
             )
-        return Features(rows, K, lift, K.mean(axis=0), relative_ridge=relative_ridge)
+        return Features(rows, K, lift, K.mean(axis=0), relative_ridge=relative_ridge, digits_lost=lost)
 
 
 def _noted(lift: Any) -> Any:

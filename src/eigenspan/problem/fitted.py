@@ -15,6 +15,7 @@ from ..errors import FlatWarning, warn
 from ..numerics.eigen import Solver
 from .basis import Features, Samples
 from .direct_sum import DirectSum
+from .kernels import warn_of_rounded_axes
 from .map import Map, Raw
 from .orientation import sign_of
 from .pose import Basis, Posed, TraceProblem, TraceRatio, as_solved, solve
@@ -106,6 +107,8 @@ class Axes:
             note(participation=points)
             if points.min() >= HANDFUL:  # otherwise almost all points coincide along an axis, which the warning says
                 warn_if_collapsed(Y)
+        if isinstance(basis, Features) and not basis.digits_lost:
+            warn_of_rounded_axes(basis.raw, basis.lifted(V), Y)
         sign = np.ones(Y.shape[1]) if turned else sign_of(Y)
         return Fitted(Y * sign, basis.map(V * sign, spectrum), found)
 

@@ -214,13 +214,13 @@ def kernel_rows(kernel: Any, X: Matrix, *, centred: bool = False) -> Any:
     return KernelRows(spec.name, {p: values[p] for p in _PARAMETERS.get(spec.name, ())}, X, centre=centre)
 
 
-def warn_of_lost_digits(rows: KernelRows, K: Array) -> None:
-    """Say so where centring takes away so much of a kernel matrix K that rounding in its values shows in what is left."""
+def warn_of_lost_digits(rows: KernelRows, K: Array) -> bool:
+    """Warn, and return True, if centring takes away so much of a kernel matrix K that rounding in its values shows in what is left."""
     low, high, means = float(K.min()), float(K.max()), K.mean(axis=0)
     left = float(np.mean(np.abs(np.diagonal(K) - 2 * means + means.mean())))  # the diagonal of HKH
     rounding = np.finfo(float).eps * max(-low, high)
-    if high - low <= 4 * rounding or rounding <= _UNNOTICED * left:  # points that all coincide are another matter
-        return
+    if high == low or rounding <= _UNNOTICED * left:  # points that all coincide are refused later
+        return False
     invariant = isinstance(rows.kernel, str) and rows.kernel in _INVARIANT
     advice = (
         "Use a larger gamma="
@@ -233,6 +233,23 @@ def warn_of_lost_digits(rows: KernelRows, K: Array) -> None:
         f"features are right. {advice}, or another kernel.",
         PrecisionWarning,
     )
+    return True
+
+
+def warn_of_rounded_axes(K: Array, coef: Array, Y: Array) -> None:
+    """Warn about axes ``Y = K coef`` in which the rounding of the kernel values K shows.
+
+    An axis of small variance has large coefficients of both signs. Rounding errors of K are multiplied by them, and do not cancel: their
+    norm is at most that of K times that of the coefficients, times the precision of the numbers.
+    """
+    rounding = np.finfo(float).eps * float(np.linalg.norm(K)) / np.sqrt(len(K))
+    errors = rounding * np.linalg.norm(coef, axis=0) / np.maximum(np.std(Y, axis=0), np.finfo(float).tiny)
+    if (worst := float(errors.max(initial=0.0))) > _UNNOTICED:
+        warn(
+            f"Axis {int(errors.argmax()) + 1} is known to {worst:.0e} of its extent only: it combines features along which points "
+            f"hardly differ, and kernel values are rounded to {rounding:.0e}. Use a larger ridge=, or ask for fewer components.",
+            PrecisionWarning,
+        )
 
 
 def warn_of_strangers(K: Array, k: int, codes: Index | None = None, rivals: int = 0) -> None:
@@ -371,12 +388,14 @@ def feature_axes(rows: Any, K: Array, size: float, rtol: float = 1e-10) -> Array
             IndefiniteWarning,
         )
     keep = values > max(rtol * top, rounding)
-    left = values[~keep][values[~keep] > rounding] if getattr(rows, "kernel", None) == "linear" else np.zeros(0)
+    linear, noise = getattr(rows, "kernel", None) == "linear", 8 * np.finfo(float).eps * np.sqrt(K.shape[0]) * size
+    left = values[~keep & (values > (rounding if linear else max(noise, rtol * top)))]
     if left.size:
+        kernel = "linear kernel, which holds squares," if linear else "kernel, which is rounded at its largest value,"
         warn(
             f"{left.size} of {left.size + int(keep.sum())} directions were left out: the points vary along them by "
-            f"{np.sqrt(left[0] / top):.0e} of the largest, and the linear kernel, which holds squares, counts directions from "
-            f"{np.sqrt(rtol):.0e} on. Standardise the columns first (StandardScaler), leave kernel= out, or drop points that lie far away.",
+            f"{np.sqrt(left[0] / top):.0e} of the largest, and the {kernel} counts directions from "
+            f"{np.sqrt(max(rtol, rounding / top)):.0e} on. Standardise the columns first (StandardScaler), or drop outliers.",
             PrecisionWarning,
         )
     return U[:, keep] / np.sqrt(values[keep])

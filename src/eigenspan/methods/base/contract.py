@@ -44,17 +44,7 @@ from ..._parameters import (
     parameter,
 )
 from ..._types import Array, TableLike
-from ...data import (
-    Actions,
-    Classes,
-    Input,
-    LazyClasses,
-    Sample,
-    is_pairwise,
-    read,
-    read_new,
-    read_new_lazy,
-)
+from ...data import Actions, Classes, Input, LazyClasses, Sample, is_pairwise, read, read_new, read_new_lazy
 from ...data.rows.dask_rows import LazyRows, lazy_table
 from ...data.rows.storage import in_precision_of, refuse_non_finite
 from ...data.x import as_rows

@@ -9,15 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data import Sample
-from ...problem import (
-    Fitted,
-    Form,
-    SqrtEigenvalue,
-    TraceProblem,
-    orientation_of,
-    solve,
-    spectral_attributes,
-)
+from ...problem import Fitted, Form, SqrtEigenvalue, TraceProblem, orientation_of, solve, spectral_attributes
 
 Array = NDArray[np.float64]
 

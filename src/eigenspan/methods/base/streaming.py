@@ -19,7 +19,7 @@ from ...data.labels import all_missing, label_array, read_classes
 from ...data.rows.moments import Moments, Sums
 from ...data.rows.storage import is_tall, on_disk
 from ...data.x import Points
-from ...errors import DimensionError, InputError, LabelError, UnitError
+from ...errors import DimensionError, InputError, KernelError, LabelError, UnitError
 from ...graphs.neighbours.accept import is_given
 from ...graphs.weights.rules import by_lengths
 from ...problem import Fitted, Form, Posed, Scatters
@@ -84,7 +84,12 @@ def kernel_scatters(estimator: Any, sample: Sample) -> Scatters:
     X = sample.x.values
     features = NystromRows.of(estimator.kernel, X, estimator.landmarks, random_state=estimator.random_state)
     with stage("moments"):
-        return Scatters.of_features(features, X, sample.y)
+        scatters = Scatters.of_features(features, X, sample.y)
+    if not scatters.basis.dim:
+        raise KernelError(
+            f"The kernel sees no difference between the {X.shape[0]} points. Move them to the origin first."
+        )
+    return scatters
 
 
 class Streaming:

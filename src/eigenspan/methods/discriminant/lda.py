@@ -39,13 +39,7 @@ from ..base.contract import FeatureReducer, ToldComponents, axes
 from ..base.streaming import LabelledStreaming, asks_for_rows, by_landmarks, reads_once
 from ..base.table import method
 from ..two_views.significance import wilks
-from .classifier import (
-    DiscriminantClassifier,
-    class_rule_of,
-    may_be_priors,
-    mean_attributes,
-    rule_attributes,
-)
+from .classifier import DiscriminantClassifier, class_rule_of, may_be_priors, mean_attributes, rule_attributes
 from .pair_costs import AxisRule, RatioWeights
 
 Array = NDArray[np.float64]

@@ -18,15 +18,7 @@ from ..._parameters import Count, Marker, NotNegative, Positive, Verbose, attrib
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...errors import DimensionError, GraphError, LabelError, LabelWarning, RidgeWarning, warn
-from ...graphs import (
-    LocalScaling,
-    NeighbourGraph,
-    Powered,
-    affinity,
-    allies,
-    as_graph,
-    check_n_neighbors,
-)
+from ...graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors
 from ...graphs.class_graphs import warn_of_single_labels
 from ...graphs.neighbours.accept import given_graph, is_given
 from ...graphs.neighbours.graph import GivenGraph

@@ -19,7 +19,7 @@ from ...data import Input, Sample
 from ...data.rows.dask_rows import LazyRows
 from ...data.rows.moments import Moments
 from ...data.y import Responses
-from ...errors import InputError, RidgeWarning, warn
+from ...errors import InputError, PrecisionWarning, RidgeWarning, warn
 from ...numerics.eigen import dense
 from ...numerics.memory import require
 from ...problem import Features, Form, Map, Posed, Raw, TraceProblem, with_ridge
@@ -231,6 +231,8 @@ class InverseRegression(FeatureReducer):
 
     def _posed(self, seen: Spherical, M: Array, d: int, tests: Any) -> Posed:
         """The problem over the features."""
+        if self.kernel is not None and len(seen.rows):
+            _warn_of_ridge_axes(seen.rows, M, d)
         A = Form(seen.basis.dim, dense=dense.symmetric(seen.back @ M @ seen.back.T))
         posed = Posed(TraceProblem(A, seen.unit, "max"), seen.basis, axes=d)
         return posed if tests is None else posed.having(_order_tests_=np.asarray(tests, dtype=np.float64))
@@ -253,6 +255,18 @@ class InverseRegression(FeatureReducer):
             found = direction_p_values(lambda W: self._pooled(W, responses), seen.rows, times, rng, self.level)
         note(permutations=times)
         return table_of(np.cumsum(dense.eigenvalues(M))[::-1][: found.size], np.nan, found)
+
+
+def _warn_of_ridge_axes(W: Array, M: Array, d: int) -> None:
+    """Warn if an axis of M lies where the spherical rows W have hardly any variance, so that its unit is all ridge."""
+    axes = dense.eigenpairs(dense.symmetric(M), d, "max")[1]
+    share = float(np.min(np.linalg.norm(W @ axes, axis=0)) / np.linalg.norm(W, 2)) ** 2
+    if share < _RIDGE:
+        warn(
+            f"The points vary along one of the axes by {share:.1g} of what they vary along others, and the ridge makes up the rest of the "
+            "unit: all such directions look alike, and rounding decides. Ask for fewer components, or use a larger gamma.",
+            PrecisionWarning,
+        )
 
 
 class SlicedRegression(InverseRegression):
