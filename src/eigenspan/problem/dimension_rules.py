@@ -7,12 +7,10 @@ A spectrum of variances with noise in all directions (PCA, distances of points) 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import gammaln
 
-from .._types import Array
+from .._types import Array, Index
 from ..numerics.eigen import dense
 
 #: Share of all variance that the axes beyond a suggested dimension may hold together.
@@ -137,7 +135,7 @@ def maximum_likelihood(values: Array, n: int, D: int, scatter: float) -> Array:
     return np.where(noisy | (d == D), -n / 2 * (D * (np.log(2 * np.pi) + 1) + logs), np.inf)
 
 
-def bic(log_likelihood: Any, d: Any, n: int, D: int) -> Any:
+def bic(log_likelihood: float | Array, d: int | Index, n: int, D: int) -> float | Array:
     """−2 log-likelihood + (number of parameters) · log n: a mean, noise, and d axes with their variances."""
     return (D + 1 + D * d - d * (d - 1) / 2) * np.log(n) - 2 * log_likelihood
 

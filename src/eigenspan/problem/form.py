@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._types import Array, Matrix
+from .._types import Array, Integers, Matrix
 from ..data.rows.projected import Rows
 from ..data.rows.storage import blocks
 from ..errors import InputError
@@ -39,7 +39,7 @@ def to_array(M: Matrix) -> Array:
     return M.toarray() if sp.issparse(M) else np.asarray(M)
 
 
-def _hstack(U: Any, V: Any) -> Any:
+def _hstack(U: Matrix, V: Matrix) -> Matrix:
     return (
         sp.hstack([U, V], format="csr") if sp.issparse(U) and sp.issparse(V) else np.hstack([to_array(U), to_array(V)])
     )
@@ -188,7 +188,7 @@ class Form:
             S = _sum(S, square)
         return replace(self, sparse=S, roots=())
 
-    def permuted(self, order: Any) -> Form:
+    def permuted(self, order: Integers) -> Form:
         """The same form over the samples in another order, for forms of sparse and low-rank parts."""
         return replace(
             self,
@@ -294,7 +294,7 @@ def _scaled(M: sp.csr_array, left: Array, right: Array) -> sp.csr_array:
     return sp.csr_array((data, indices, M.indptr), shape=M.shape)
 
 
-def _sum(a: Any, b: Any) -> Any:
+def _sum(a: Matrix | None, b: Matrix | None) -> Matrix | None:
     return b if a is None else a if b is None else a + b
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -95,7 +95,7 @@ class DataKernel(Spec):
 _WRITING = ("chi2", "additive_chi2")
 
 
-def _writable(X: Matrix) -> Any:
+def _writable(X: Matrix) -> Matrix:
     return X if sp.issparse(X) else np.require(X, requirements="W")
 
 
@@ -310,7 +310,7 @@ class RowKernel:
         return K
 
 
-def _each_row(X: Matrix) -> Any:
+def _each_row(X: Matrix) -> Iterable[Matrix]:
     return (X[i : i + 1] for i in range(X.shape[0])) if sp.issparse(X) else X
 
 

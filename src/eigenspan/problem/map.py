@@ -86,7 +86,7 @@ class Map:
 
 @dataclass(frozen=True, eq=False)
 class Raw:
-    """The rows of a linear method: the points themselves."""
+    """The rows of a linear method: the points themselves, in double precision."""
 
-    def __call__(self, X: Matrix) -> Any:
+    def __call__(self, X: Matrix) -> Matrix:
         return X if sp.issparse(X) else np.asarray(X, dtype=np.float64)

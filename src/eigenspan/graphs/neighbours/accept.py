@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 
 from ..._checks import real_numbers, refuse_unless_sizes
 from ..._diagnostics import note, stage
-from ..._types import Index, Matrix, MetricLike
+from ..._types import Array, Index, Matrix, MetricLike, Sparse
 from ...data.pair_tables import accept_distances, lengths, symmetric_lengths
 from ...data.read import refuse_two_metrics
 from ...errors import GraphError
@@ -21,9 +22,12 @@ from ...numerics.nearest.neighbour_lists import canonical, without_self
 from ...numerics.nearest.pair_matrices import PairTolerance
 from .graph import KNN, NeighbourGraph, check_n_neighbors
 
+#: A graph itself, which needs no search.
+GraphData: TypeAlias = NeighbourGraph | Matrix | tuple[ArrayLike, ArrayLike]
+
 
 def as_graph(
-    graph: Any,
+    graph: object,
     X: Matrix,
     *,
     n_neighbors: int | None = None,
@@ -62,12 +66,12 @@ def as_graph(
     return built
 
 
-def is_given(graph: Any) -> bool:
+def is_given(graph: object) -> bool:
     """Return whether the value is a graph itself, not a specification to build one."""
     return isinstance(graph, (NeighbourGraph, tuple)) or sp.issparse(graph)
 
 
-def given_graph(graph: Any, n: int) -> NeighbourGraph:
+def given_graph(graph: GraphData, n: int) -> NeighbourGraph:
     """Return a given graph over n points that are not in memory. It has no finder for neighbours of new points."""
     with stage("neighbours"):
         built = _given(graph, n, None, ())
@@ -76,7 +80,7 @@ def given_graph(graph: Any, n: int) -> NeighbourGraph:
     return built
 
 
-def _given(graph: Any, n: int, X: Matrix, names: tuple[str, ...]) -> NeighbourGraph:
+def _given(graph: GraphData, n: int, X: Matrix | None, names: tuple[str, ...]) -> NeighbourGraph:
     if isinstance(graph, NeighbourGraph):
         finder = graph.finder if X is None else graph.finder.over(X)
         if graph.rows is None and finder is graph.finder:
@@ -85,7 +89,7 @@ def _given(graph: Any, n: int, X: Matrix, names: tuple[str, ...]) -> NeighbourGr
     if isinstance(graph, tuple):
         if len(graph) != 2:
             raise GraphError(_not_understood(graph, names))
-        graph = _listed(*graph, n)
+        graph = _listed(graph[0], graph[1], n)
     whole = symmetric_lengths(sp.csr_array(graph))
     D = without_self(whole)
     degree = int(np.diff(D.indptr).max(initial=1))
@@ -93,13 +97,13 @@ def _given(graph: Any, n: int, X: Matrix, names: tuple[str, ...]) -> NeighbourGr
     return NeighbourGraph(D, finder, loops=_loops(whole))
 
 
-def _loops(W: sp.csr_array) -> Any:
+def _loops(W: Sparse) -> Array | None:
     """Return the diagonal of a given matrix, or None if it is zero."""
     diagonal = W.diagonal()
     return diagonal if diagonal.any() else None
 
 
-def _not_understood(graph: Any, names: tuple[str, ...]) -> str:
+def _not_understood(graph: object, names: tuple[str, ...]) -> str:
     given = repr(graph) if isinstance(graph, str) else type(graph).__name__
     hint = ""
     if isinstance(graph, str) and graph == "class":
@@ -113,7 +117,7 @@ def _not_understood(graph: Any, names: tuple[str, ...]) -> str:
     )
 
 
-def _check_built(built: Any, graph: Any, n: int) -> None:
+def _check_built(built: object, graph: object, n: int) -> None:
     """Raise GraphError unless the value is a graph over all n points with at least one edge."""
     if not isinstance(built, NeighbourGraph):
         raise GraphError(f"{graph!r:.80}.build must return a NeighbourGraph; it returned a {type(built).__name__}.")
@@ -133,7 +137,7 @@ def _wanted(n_neighbors: int | None, X: Matrix) -> int:
     return k
 
 
-def _from_transformer(transformer: Any, X: Matrix) -> NeighbourGraph:
+def _from_transformer(transformer: BaseEstimator, X: Matrix) -> NeighbourGraph:
     fitted = getattr(transformer, "n_samples_fit_", None) == X.shape[0]
     if sp.issparse(getattr(transformer, "_fit_X", X)) != sp.issparse(X):
         fitted = False  # its trees hold dense points only
@@ -148,7 +152,7 @@ def _from_transformer(transformer: Any, X: Matrix) -> NeighbourGraph:
     return NeighbourGraph(without_self(whole), TransformerRows.of(transformer, X), loops=_loops(whole))
 
 
-def _listed(indices: Any, distances: Any, n: int) -> sp.csr_array:
+def _listed(indices: ArrayLike, distances: ArrayLike, n: int) -> sp.csr_array:
     """Return lists of neighbours as a sparse matrix of distances."""
     places = real_numbers(indices, "Neighbour indices", GraphError)
     indices, distances = np.asarray(indices), real_numbers(distances, "Distances to neighbours", GraphError)

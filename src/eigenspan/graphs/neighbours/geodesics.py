@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,7 +34,7 @@ def geodesic_distances(graph: sp.csr_array, sources: Index | None = None) -> Arr
         return _reached(_shortest(graph, chosen)(chosen))
 
 
-def geodesic_table(graph: sp.csr_array, sources: Index) -> Any:
+def geodesic_table(graph: sp.csr_array, sources: Index) -> Array:
     """Return graph distances to the sources as a table (n, q), in single precision if it is large."""
     n, q = graph.shape[0], len(sources)
     dtype = np.float64 if n * q <= _LARGE else np.float32
@@ -60,13 +60,13 @@ def require_geodesics(n: int, q: int, size: int | None = None) -> None:
     )
 
 
-def _reached(D: Any) -> Any:
+def _reached(D: Array) -> Array:
     if not np.isfinite(D.sum()):  # distances are not negative, so infinite ones cannot cancel
         raise DisconnectedError("Some points cannot be reached through the graph: it is disconnected.")
     return D
 
 
-def _shortest(graph: sp.csr_array, sources: Index) -> Any:
+def _shortest(graph: sp.csr_array, sources: Index) -> Callable[[Index], Array]:
     """Return a function from sources to distances: scipy for small graphs, compiled code for others (it takes a second to load)."""
     if graph.shape[0] * len(sources) <= _SMALL:
         return lambda some: np.atleast_2d(dijkstra(graph, directed=True, indices=some))

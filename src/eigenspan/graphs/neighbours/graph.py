@@ -237,7 +237,7 @@ class Radius(Spec):
 _NO_METRICS = ("precomputed",)
 
 
-def searchable(metric: MetricLike, parameters: dict[str, Any] | None) -> Any:
+def searchable(metric: MetricLike, parameters: dict[str, object] | None) -> MetricLike:
     """Return the metric with its parameters. Raises GraphError if a search cannot use it."""
     if isinstance(metric, str) and metric in _NO_METRICS:
         raise GraphError(

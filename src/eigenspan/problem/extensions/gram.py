@@ -107,7 +107,7 @@ class GeodesicGram:
         return half_squares(_first_steps(steps, lengths, self.geodesics), self.added)
 
 
-def _first_steps(steps: sp.csr_array, lengths: Array, geodesics: Any) -> Array:
+def _first_steps(steps: sp.csr_array, lengths: Array, geodesics: Array) -> Array:
     """Shortest ways (rows, q) that begin with one of the steps of each row; `geodesics` need only give rows by index."""
     out = np.empty((steps.shape[0], geodesics.shape[1]))
     if steps.nnz * out.shape[1] <= _SMALL:

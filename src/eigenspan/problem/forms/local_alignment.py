@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..._diagnostics import stage
-from ..._types import Array, Index, Mask, Matrix
+from ..._types import Array, Index, Integers, Mask, Matrix
 from ...errors import DimensionError, GraphError
 from ...graphs.neighbours.graph import neighbourhoods
 from ...graphs.weights.reconstruction_weights import (
@@ -81,7 +80,7 @@ def _assemble(n: int, pieces: list[tuple[Index, Array]], shape: Blocks, masses: 
     return Form(n, sparse=sp.csr_array((M + M.T) / 2), psd=True, kills_constant=True)
 
 
-def _assemble_compiled(starts: Any, members: Any, F: Array, shape: Blocks, masses: Array | None) -> Form:
+def _assemble_compiled(starts: Integers, members: Integers, F: Array, shape: Blocks, masses: Array | None) -> Form:
     from ...numerics.factor.assemble import sum_of_blocks
 
     masses = np.ones(starts.size - 1) if masses is None else masses
@@ -108,7 +107,7 @@ def _compiled(points: Matrix, graph: sp.csr_array) -> bool:
     return not sp.issparse(points) and local_work(graph, points.shape[1]) > _SMALL
 
 
-def _lists(graph: sp.csr_array) -> tuple[Any, Any]:
+def _lists(graph: sp.csr_array) -> tuple[Integers, Integers]:
     """Return the neighbourhoods as lists ``members[starts[i]:starts[i + 1]]``, empty for points without neighbours."""
     some = np.diff(graph.indptr) > 0
     starts = graph.indptr + np.concatenate([[0], np.cumsum(some)])

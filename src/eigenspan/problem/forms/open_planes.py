@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..._types import Array
+from ..._types import Array, Integers
 from ...errors import DegenerateWarning, warn
 from ..orientation import TIED
 
@@ -20,7 +18,7 @@ class OpenPlanes:
     def __init__(self) -> None:
         self.open = self.seen = 0
 
-    def look(self, squares: Array, kept: Any) -> None:
+    def look(self, squares: Array, kept: int | Integers) -> None:
         """Take in variances (b, r) along the local axes, largest first, of which `kept` are used: one number, or one for each of b."""
         b, r = squares.shape
         self.seen += b

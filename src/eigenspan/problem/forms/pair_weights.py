@@ -53,7 +53,7 @@ class PairWeights(ABC):
         """W without its diagonal: a point is no neighbour of itself."""
 
     @abstractmethod
-    def row_stochastic(self) -> Any:
+    def row_stochastic(self) -> sp.csr_array | Form | Means:
         """P, which takes every point to the weighted mean of its neighbours, for products ``P @ Z``; zero where it has none."""
 
     @abstractmethod
