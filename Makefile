@@ -36,10 +36,10 @@ setup: $(READY) ## create the virtual environment
 demo: $(READY) ## embed the digits with six methods: a table, a picture and a page
 	@$(BIN)/python -m eigenspan demo
 
-test: lint types unit doctest ## format, lint, types, doctests, and the tests without those marked long (8 minutes of CPU time)
+test: lint types unit doctest ## format, lint, types, doctests, and the tests without those marked long
 
 test-all: MARKED := -m ""
-test-all: lint types unit doctest ## the same with all tests, before a release (20 minutes of CPU time)
+test-all: lint types unit doctest ## the same with all tests, before a release
 
 lint: $(READY) ## formatting and lint
 	$(BIN)/python -m ruff format --check .
