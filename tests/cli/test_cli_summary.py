@@ -29,7 +29,7 @@ def compared(monkeypatch):
 
 
 @pytest.mark.parametrize("n", [300, 4000, 8000, 20_000, 30_000])
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_number_of_compared_pairs_is_bounded(tmp_path, compared, n):
     np.save(tmp_path / "t.npy", np.random.default_rng(0).standard_normal((n, 3)))
     said = json.loads(invoke("embed", tmp_path / "t.npy", "-o", tmp_path / "o.npy", "--json", "-q", "--seed", 3).stdout)

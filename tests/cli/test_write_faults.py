@@ -43,7 +43,7 @@ def here(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 def test_files_are_old_or_complete_after_a_fault(case: Case, here: Path) -> None:
     trial = Trial(case, here)
     points = list(trial.points(1))

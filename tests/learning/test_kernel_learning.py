@@ -92,6 +92,7 @@ def omega(G, y, box, tau):
 @seeds
 @every
 @both
+@pytest.mark.every(2)
 def test_agrees_with_a_general_solver_of_equation_31(seed, margin, signs):
     K, rows, y = problem(seed)
     found = solve(K, rows, y, margin, signs)
@@ -422,8 +423,15 @@ def test_a_gap_that_is_not_closed_is_told():
     assert fitted.gap_ > 1e-6
 
 
-@parametrize_with_checks(
-    [KernelLearner(unlabeled=None, weights=signs, margin=m) for signs in SIGNS for m in ("l1", "l2")]
-)
+LEARNERS = [KernelLearner(unlabeled=None, weights=signs, margin=m) for signs in SIGNS for m in ("l1", "l2")]
+
+
+@parametrize_with_checks(LEARNERS[:1])
 def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.long
+@parametrize_with_checks(LEARNERS[1:])
+def test_scikit_learn_conventions_of_other_signs_and_margins(estimator, check):
     check(estimator)

@@ -146,7 +146,7 @@ def test_all_methods_in_parts_are_tested() -> None:
 @pytest.mark.parametrize("cut", ["rows", "classes"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [*CLASSES, *OTHERS])
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 def test_parts_of_any_rows(name: str, kind: str, cut: str) -> None:
     X, y = table(kind)
     method = {**CLASSES, **OTHERS}[name]

@@ -110,6 +110,7 @@ def assert_kept(estimator: Any, new: Any, folder: Any) -> Any:
 
 # ---------------------------------------------------------------------- every method
 @over([case for case in estimators() if getattr(case.template, "distortions", None) is None])
+@pytest.mark.every(3)
 def test_every_estimator_round_trips(case: Case, blobs: Data, tmp_path) -> None:
     new = np.vstack([blobs.X[:5], blobs.X[:20] + 0.01])
     assert_kept(case.fitted(blobs), new, tmp_path)

@@ -27,6 +27,7 @@ def test_what_is_symmetric():
     assert max(angles["LAD"][0], angles["contour regression"][0]) < 15
 
 
+@pytest.mark.long
 def test_pictures(tmp_path, capsys):
     sufficient.main(["--fast", "--out", str(tmp_path)])
     projective.main(["--fast", "--out", str(tmp_path)])
