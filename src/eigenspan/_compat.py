@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils._param_validation import Options, RealNotInt, StrOptions, make_constraint
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.fixes import parse_version
+from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from ._types import TableLike, VectorLike
 
@@ -104,6 +105,7 @@ if TYPE_CHECKING:
         transformer_tags: TransformerTags
         classifier_tags: ClassifierTags
 
+    def check_array(X: Any, **rule: Any) -> Any: ...
     def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], Function]: ...
     def available_if(check: Callable[[Any], bool]) -> Callable[[Function], Function]: ...
 else:
@@ -119,6 +121,7 @@ else:
     from sklearn.base import _fit_context as fit_context
     from sklearn.utils import Tags
     from sklearn.utils.metaestimators import available_if
+    from sklearn.utils.validation import check_array
 
     try:
         from sklearn.callback import CallbackSupportMixin as TakesCallbacks
@@ -150,6 +153,7 @@ __all__ = [
     "make_constraint",
     "reporting",
     "rows_of",
+    "validated",
 ]
 
 #: Parameters that make scikit-learn's MDS nonmetric.
@@ -172,6 +176,19 @@ class HasMethods(_HasMethods):
 
     def is_satisfied_by(self, value: object) -> bool:
         return not isinstance(value, type | Collection) and bool(super().is_satisfied_by(value))
+
+
+def validated(estimator: BaseEstimator, X: Any, *, reset: bool, values: bool = True, **rule: Any) -> Any:
+    """Return X as ``validate_data`` of scikit-learn does, which asks for the tags of the estimator too.
+
+    The number and the names of the columns are remembered on the estimator if `reset`, and compared otherwise. Without `values` nothing
+    else is checked.
+    """
+    _check_feature_names(estimator, X, reset=reset)
+    if values:
+        X = check_array(X, input_name="X", estimator=estimator, **rule)
+    _check_n_features(estimator, X, reset=reset)
+    return X
 
 
 def container_of(estimator: TransformerMixin) -> str:

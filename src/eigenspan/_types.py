@@ -17,6 +17,8 @@ Index: TypeAlias = NDArray[np.intp]
 #: Integers of any width, such as the index arrays of sparse matrices.
 Integers: TypeAlias = NDArray[np.integer]
 Mask: TypeAlias = NDArray[np.bool_]
+#: Labels of any type: text, integers, dates, or objects.
+Labels: TypeAlias = NDArray[np.generic]
 Sparse: TypeAlias = sp.csr_array
 #: Dense or sparse.
 Matrix: TypeAlias = Array | Sparse

@@ -12,7 +12,7 @@ from sklearn import decomposition
 from sklearn.datasets import load_iris
 
 import eigenspan as es
-from eigenspan.data import Affinities, Distances, Input, KernelValues, Points, Sample, read
+from eigenspan.data import Affinities, Distances, Input, KernelValues, Points, Sample
 from eigenspan.data.other_views import OtherView
 from eigenspan.data.rows.moments import Sums
 from eigenspan.data.y import ClassLabels, Targets
@@ -47,7 +47,7 @@ D = np.linalg.norm(X[:, None] - X, axis=2)
 )
 def test_kinds(estimator: Any, given: Any, kind: Any) -> None:
     y = np.where(np.arange(150)[:, None] < 9, X[:, :2], np.nan)
-    sample, seen = read(estimator, given, y)
+    sample, seen = estimator._read_sample(given, y)
     assert type(sample.x) is kind
     assert sample.n == 150
     assert seen["n_features_in_"] == given.shape[1]
@@ -66,7 +66,7 @@ def test_a_subset_of_pairs_keeps_its_place_among_all() -> None:
 
 
 def test_a_subset_of_a_sample() -> None:
-    sample = read(es.LDA(), X, Y)[0]
+    sample = es.LDA()._read_sample(X, Y)[0]
     part = sample.take(np.arange(40, 60)).take(np.array([0, 15]))
     np.testing.assert_array_equal(part.rows, [40, 55])
     np.testing.assert_array_equal(part.y.codes, [0, 1])

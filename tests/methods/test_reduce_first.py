@@ -65,7 +65,7 @@ def _data(n: int = 100, D: int = 14) -> tuple[Any, Any]:
 
 
 def _target(estimator: Any, scores: Any, y: Any) -> Any:
-    declared = str(estimator._input.of(estimator).y)
+    declared = str(estimator._accepted().y)
     if "Responses" in declared:
         return scores[:, 0] ** 2 + scores[:, 1] + 0.1 * np.random.default_rng(1).standard_normal(len(y))
     if estimator.get_params(deep=False).get("unlabeled", None) == -1:

@@ -1,10 +1,10 @@
-"""What a fit begins with: X and y, read and checked once, as the values that methods work on.
+"""Training data: X and y after validation, as values that methods use.
 
-A method declares what it takes (`Input`), `read` makes a `Sample` of it, and nothing below asks again how X and y were given.
+A method declares what it accepts (`Input`), and `read` returns a `Sample`. No other package checks in which form X and y were given.
 """
 
 from .dask_y import LazyClasses, LazyNumbers
-from .read import Input, is_pairwise, read, read_new, read_new_lazy, read_part
+from .read import Input, read, read_new, read_new_lazy, read_part
 from .sample import Sample
 from .x import Affinities, Distances, KernelValues, Points
 from .y_values import Actions, Classes, Coordinates, Numbers
@@ -22,7 +22,6 @@ __all__ = [
     "Numbers",
     "Points",
     "Sample",
-    "is_pairwise",
     "read",
     "read_new",
     "read_new_lazy",

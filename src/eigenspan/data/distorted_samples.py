@@ -1,8 +1,8 @@
-"""Distorted copies of the points: given as tables beside X, or made from it by functions."""
+"""Distorted samples: tables of the shape of X that are passed as y, or made from X by functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._parameters import accepts
+from .._types import Array, Index, Matrix, TableLike
 from ..errors import EigenspanError, InputError
 from ..numerics.memory import refuse_lazy
 
@@ -18,19 +19,19 @@ Distortion = Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Tables that hold a distorted copy of every point, row by row; none where there are no such tables."""
+    """Tables with a distorted version of every point, row by row. There may be none."""
 
-    tables: tuple[Any, ...] = ()
+    tables: tuple[Matrix, ...] = ()
 
-    def take(self, rows: Any) -> Copies:
+    def take(self, rows: Index | slice) -> Copies:
         return Copies(tuple(table[rows] for table in self.tables))
 
     def of_shape(self, shape: tuple[int, int]) -> Copies:
-        """The same, where every table has the shape of X."""
+        """Return self if every table has the shape of X; raise otherwise."""
         for k, table in enumerate(self.tables):
             if table.shape != shape:
                 raise InputError(
-                    f"Distorted copy {k} in y has shape {_spelled(table.shape)}, and X has {_spelled(shape)}: noise is a copy less its "
+                    f"Distorted copy {k} in y has shape {table.shape}, and X has {shape}: noise is a copy less its "
                     "original, row by row, so both need the same shape. Pass y of the shape of X, or several such tables; labels, which "
                     "are not read, are a vector."
                 )
@@ -39,17 +40,20 @@ class Copies:
 
 @dataclass(frozen=True)
 class DistortedCopies:
-    """Copies of X as y: one table, or several, stacked or in a list. A vector, as labels are, is no copy and is not read."""
+    """Reader of distorted versions of X: one table, or several in a stack or list. A vector, such as labels, is ignored."""
 
     kind: ClassVar[str] = "none"
     needed: bool = False
 
-    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Copies:
+    def read(self, y: TableLike | None, n: int, *, name: str, unlabeled: object) -> Copies:
         refuse_lazy(y, "y")
         if sp.issparse(y):
             return Copies((sp.csr_array(y),))
         if isinstance(y, list | tuple) and y and all(getattr(table, "ndim", 0) == 2 for table in y):
-            return Copies(tuple(sp.csr_array(t) if sp.issparse(t) else _array(t, f"y[{k}]") for k, t in enumerate(y)))
+            tables: Iterable[Any] = y
+            return Copies(
+                tuple(sp.csr_array(t) if sp.issparse(t) else _array(t, f"y[{k}]") for k, t in enumerate(tables))
+            )
         stack = _array(y, "y")
         if stack.ndim > 3:
             raise InputError(f"y has {stack.ndim} axes: {name} takes a distorted copy of X, or several, (N, n, D).")
@@ -57,16 +61,15 @@ class DistortedCopies:
 
 
 def copies_of(
-    X: Any, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator, first: int = 0
-) -> Iterator[Any]:
-    """Every copy of the rows X, which are counted from `first`: those given, then those that the functions make."""
+    X: Matrix, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator, first: int = 0
+) -> Iterator[Matrix]:
+    """Yield every distorted version of the rows X: those given, then those that the functions make. Messages count rows from `first`."""
     for k, table in enumerate(given.tables):
         yield _checked(table, X, f"Distorted copy {k} in y", "holds", first)
     for function in functions:
         name = f"The distortion {getattr(function, '__name__', repr(function)):.60}"
-        rows = X.astype(
-            np.float64
-        )  # a copy, which the function may write on; in single precision its noise would be rounded
+        # a copy, because the function may change it; in double precision, because the noise would be rounded otherwise
+        rows = X.astype(np.float64)
         try:
             copy = function(rows) if accepts(function, rows) else function(rows, rng)
         except EigenspanError:
@@ -79,8 +82,8 @@ def copies_of(
         yield _checked(copy, X, name, "returned", first)
 
 
-def functions_of(distortions: Any) -> tuple[Distortion, ...]:
-    """The functions that a parameter of one, several or none stands for."""
+def functions_of(distortions: object) -> tuple[Distortion, ...]:
+    """Return the functions in a parameter that holds one, several or none."""
     if distortions is None:
         return ()
     functions = tuple(distortions) if isinstance(distortions, list | tuple | np.ndarray) else (distortions,)
@@ -95,8 +98,8 @@ def functions_of(distortions: Any) -> tuple[Distortion, ...]:
     return functions
 
 
-def _array(values: Any, what: str) -> Any:
-    """An array of any number of axes, of numbers where it has more than one."""
+def _array(values: Any, what: str) -> Array:
+    """Return an array with any number of axes."""
     try:
         found = np.asarray(values)
     except ValueError as refusal:
@@ -108,12 +111,12 @@ def _array(values: Any, what: str) -> Any:
     return found
 
 
-def _checked(copy: Any, X: Any, what: str, verb: str, first: int) -> Any:
-    """A copy of the rows X as finite numbers of their shape."""
+def _checked(copy: Any, X: Matrix, what: str, verb: str, first: int) -> Matrix:
+    """Return a distorted version of the rows X after validation: finite numbers in the shape of X."""
     copy = sp.csr_array(copy) if sp.issparse(copy) else _array(copy, what)
     if copy.shape != X.shape:
         raise InputError(
-            f"{what} {verb} an array of shape {_spelled(copy.shape)} for {X.shape[0]} rows of {X.shape[1]} features: noise is a copy less "
+            f"{what} {verb} an array of shape {copy.shape} for {X.shape[0]} rows of {X.shape[1]} features: noise is a copy less "
             "its original, row by row, so both need the same shape."
         )
     if copy.dtype.kind not in "buif":
@@ -131,7 +134,3 @@ def _checked(copy: Any, X: Any, what: str, verb: str, first: int) -> Any:
             "finite numbers, or leave such rows as they were."
         )
     return copy
-
-
-def _spelled(shape: Any) -> str:
-    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"

@@ -1,48 +1,49 @@
-"""Labels: a vector of one kind, or numbers; those missing are told apart and never guessed."""
+"""Class labels: conversion of y to codes, with missing labels marked explicitly, and numbers in y."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from .._checks import kinds_of, refuse_complex
-from .._types import Index
+from .._types import Array, Index, Labels, Mask, VectorLike
 from ..errors import LabelError, LabelWarning, warn
 from .y_values import Classes
 
 
-def read_classes(y: Any, n: int, *, unlabeled: Any = -1, name: str = "This method", at_least: int = 2) -> Classes:
-    """Class codes 0..c−1 with −1 for unlabelled points, and the class labels.
+def read_classes(
+    y: VectorLike | None, n: int, *, unlabeled: object = -1, name: str = "This method", at_least: int = 2
+) -> Classes:
+    """Return class codes 0..c−1 with −1 for unlabelled points, and the class labels.
 
-    NaN and None mark unlabelled points, and so does `unlabeled`: −1 in semi-supervised methods, as in scikit-learn; None, no such
-    mark, in supervised ones. With ``at_least=0`` these are the labels of some of the rows, of which all may be unlabelled.
+    NaN, None and `unlabeled` mark unlabelled points. In semi-supervised methods `unlabeled` is −1 as in scikit-learn; in supervised
+    ones it is None, which marks nothing further. ``at_least=0`` accepts rows that are all unlabelled, for fits in parts.
     """
     refuse_none(y, name)
     try:
-        y = label_array(y, warn=True)
+        labels = label_array(y, warn=True)
     except ValueError as refusal:
         raise LabelError(f"{name} needs one label a sample. {refusal}") from None
-    if y.size != n:
-        raise LabelError(f"There are {y.size} labels for {n} samples: {name} needs one label a sample.")
-    codes, classes, marked = code_classes(y, unlabeled)
-    check_classes(classes, y.size, marked=marked, unlabeled=unlabeled, name=name, at_least=at_least)
-    return Classes(codes, classes, y)
+    if labels.size != n:
+        raise LabelError(f"There are {labels.size} labels for {n} samples: {name} needs one label a sample.")
+    codes, classes, marked = code_classes(labels, unlabeled)
+    check_classes(classes, n, marked=marked, unlabeled=unlabeled, name=name, at_least=at_least)
+    return Classes(codes, classes, labels)
 
 
-def code_classes(y: NDArray[Any], unlabeled: Any) -> tuple[Index, NDArray[Any], bool]:
-    """Codes of labels, −1 for those missing, the classes, and whether some were marked as missing by a label."""
-    missing, marked, known = _told_apart(y, unlabeled)
+def code_classes(y: Labels, unlabeled: object) -> tuple[Index, Labels, bool]:
+    """Return the codes of labels (−1 for missing ones), the classes, and whether any label equals `unlabeled`."""
+    missing, marked, known = _missing_and_known(y, unlabeled)
     classes, codes = np.unique(known, return_inverse=True)
     out = np.full(y.size, -1, dtype=np.intp)
     out[~missing] = codes
     return out, classes, bool(marked.any())
 
 
-def check_classes(classes: NDArray[Any], n: int, *, marked: bool, unlabeled: Any, name: str, at_least: int) -> None:
-    """Refuse classes, found among the labels of n samples, that are none or too few; warn of those that look like something else."""
+def check_classes(classes: Labels, n: int, *, marked: bool, unlabeled: object, name: str, at_least: int) -> None:
+    """Raise if the labels of n samples contain too few classes; warn if they look like identifiers or numbers."""
     if marked:
         _refuse_plus_and_minus(classes, unlabeled, part=at_least == 0)
     if classes.size == 0:
@@ -65,8 +66,8 @@ def check_classes(classes: NDArray[Any], n: int, *, marked: bool, unlabeled: Any
         )
 
 
-def label_array(y: Any, *, warn: bool = False) -> NDArray[Any]:
-    """Labels as a vector, each of the kind it has: NaN beside text stays NaN, and numbers beside pandas' NA stay whole."""
+def label_array(y: Any, *, warn: bool = False) -> Labels:
+    """Return labels as a vector without changing their types: NaN beside text stays NaN, and integers beside pandas' NA stay integers."""
     refuse_masks(y)
     if isinstance(y, list | tuple):
         mixed = np.asarray(y).dtype.kind in "US" and not all(isinstance(label, str | bytes) for label in y)
@@ -74,7 +75,7 @@ def label_array(y: Any, *, warn: bool = False) -> NDArray[Any]:
     elif hasattr(y, "isna") and getattr(y, "ndim", 0) == 1:
         holes = not isinstance(y.dtype, np.dtype) and y.isna().any()
         y = np.asarray(y, dtype=object if holes else getattr(y.dtype, "numpy_dtype", None))
-    return column_or_1d(y, warn=warn)
+    return cast(Labels, column_or_1d(y, warn=warn))
 
 
 def refuse_none(y: object, name: str, more: str = ".", error: type[Exception] = LabelError) -> None:
@@ -83,7 +84,8 @@ def refuse_none(y: object, name: str, more: str = ".", error: type[Exception] = 
         raise error(f"{name} requires y to be passed, but the target y is None{more}")
 
 
-def refuse_masks(y: Any) -> None:
+def refuse_masks(y: object) -> None:
+    """Raise for masked arrays and complex numbers."""
     if np.ma.isMaskedArray(y):
         raise LabelError(
             f"y is a masked array, with {int(np.ma.count_masked(y))} of {y.size} values masked, and what lies under a mask would be taken "
@@ -92,17 +94,17 @@ def refuse_masks(y: Any) -> None:
     refuse_complex(kinds_of(y), "y", LabelError)
 
 
-def all_missing(y: Any, n: int, unlabeled: Any = -1) -> bool:
-    """There are n labels, and all of them are marks of unlabelled points."""
+def all_missing(y: VectorLike | None, n: int, unlabeled: object = -1) -> bool:
+    """Return True if y has n labels that all mark unlabelled points."""
     try:
-        y = label_array(y)
-        return y.size == n and bool(_told_apart(y, unlabeled)[0].all())
+        labels = label_array(y)
+        return labels.size == n and bool(_missing_and_known(labels, unlabeled)[0].all())
     except ValueError:
         return False
 
 
-def _warn_of_written_marks(classes: NDArray[Any], unlabeled: Any) -> None:
-    """Marks that became text, in ``np.array(["a", np.nan])`` or in a file, are classes like any other."""
+def _warn_of_written_marks(classes: Labels, unlabeled: object) -> None:
+    """Warn if a class is named like a missing value, as in ``np.array(["a", np.nan])`` or in a file."""
     marks = ["nan", "NaN", "<NA>", "None", ""] + (["-1"] if unlabeled is not None else [])
     found = [str(label) for label in classes if label in marks] if classes.dtype.kind == "U" else []
     if found:
@@ -113,8 +115,8 @@ def _warn_of_written_marks(classes: NDArray[Any], unlabeled: Any) -> None:
         )
 
 
-def refuse_continuous(classes: NDArray[Any], n: int, name: str) -> None:
-    """Numbers to be predicted are no classes."""
+def refuse_continuous(classes: Labels, n: int, name: str) -> None:
+    """Raise if classes are numbers that are not integers."""
     if classes.dtype.kind != "f":
         return
     parts = classes[~np.isfinite(classes) | (classes != np.floor(classes))]
@@ -125,17 +127,17 @@ def refuse_continuous(classes: NDArray[Any], n: int, name: str) -> None:
         )
 
 
-def split_missing(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    """Where labels are missing, and the others, all of one kind."""
-    missing, marked, known = _told_apart(y, unlabeled)
+def split_missing(y: Labels, unlabeled: object) -> tuple[Mask, Labels]:
+    """Return a mask of the missing labels, and the other labels, which have one type."""
+    missing, marked, known = _missing_and_known(y, unlabeled)
     if marked.any():
         _refuse_plus_and_minus(known, unlabeled)
     return missing, known
 
 
-def _told_apart(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[Any]]:
-    """Where labels are missing, where a mark says so, and the others, all of one kind."""
-    if np.ndim(unlabeled) or isinstance(unlabeled, dict | set):
+def _missing_and_known(y: Labels, unlabeled: object) -> tuple[Mask, Mask, Labels]:
+    """Return masks of the missing labels and of those that equal `unlabeled`, and the other labels, which have one type."""
+    if getattr(unlabeled, "ndim", 0) or isinstance(unlabeled, list | tuple | dict | set):
         raise LabelError(
             f"unlabeled={unlabeled!r:.80} must be the one label that marks unlabelled points, or None for no such mark."
         )
@@ -150,8 +152,8 @@ def _told_apart(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], NDA
     return missing | marked, marked, _plain(known) if known.dtype.kind == "O" else known
 
 
-def _refuse_plus_and_minus(known: NDArray[Any], unlabeled: Any, part: bool = False) -> None:
-    """Raise if it is unclear what −1 means beside nothing but +1; warn in a part of the rows, as other classes may follow."""
+def _refuse_plus_and_minus(known: Labels, unlabeled: object, part: bool = False) -> None:
+    """Raise if −1 may be a class or a missing label. In a part of the rows only warn: other classes may follow."""
     if unlabeled != -1 or known.dtype.kind not in "iuf" or not known.size or not np.all(known == 1):
         return
     if part:
@@ -167,13 +169,13 @@ def _refuse_plus_and_minus(known: NDArray[Any], unlabeled: Any, part: bool = Fal
     )
 
 
-def is_missing(label: Any) -> bool:
-    """None, NaN, NaT and pandas' NA."""
+def is_missing(label: object) -> bool:
+    """Return True for None, NaN, NaT and pandas' NA."""
     return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
 
 
-def _plain(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels of one kind out of an array of objects."""
+def _plain(labels: Labels) -> Labels:
+    """Return an array of objects as an array of text or numbers; raise if it has both."""
     text = [isinstance(label, str) for label in labels]
     if any(text) and not all(text):
         word, other = labels[text.index(True)], labels[text.index(False)]
@@ -184,8 +186,8 @@ def _plain(labels: NDArray[Any]) -> NDArray[Any]:
     return np.array(labels.tolist())
 
 
-def as_numbers(y: Any) -> NDArray[np.float64]:
-    """Floats, NaN where a date is missing: it would become a number."""
+def as_numbers(y: Any) -> Array:
+    """Return numbers or dates as floats, NaN where one is missing: numpy converts a missing date to a number."""
     given = np.asarray(y)
     if given.dtype.kind in "mM":
         return np.where(np.isnat(given), np.nan, given.astype(np.float64))

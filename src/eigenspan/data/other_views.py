@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from .._checks import kinds_of, refuse_complex, refuse_no_table
-from .._types import Index
+from .._types import Index, Matrix, TableLike
 from ..errors import InputError
 from ..numerics.memory import refuse_lazy
 from .labels import refuse_none
@@ -40,7 +40,7 @@ class _Views:
     one_pass: bool = False
     kernel: bool = False
 
-    def _table(self, y: Any, n: int, name: str, label: str = "y") -> Points | KernelValues:
+    def _table(self, y: object, n: int, name: str, label: str = "y") -> Points | KernelValues:
         refuse_none(y, name, ": the other view of the points.", InputError)
         unseen = self.one_pass and is_tall(y)
         Y = read_view(y, sparse=self.sparse, finite=not unseen, name=label)
@@ -50,7 +50,7 @@ class _Views:
             )
         return KernelValues(Y) if self.kernel else Points(Y, unseen)
 
-    def _lazy_table(self, y: Any, rows: LazyRows, name: str, label: str = "y") -> Points:
+    def _lazy_table(self, y: object, rows: LazyRows, name: str, label: str = "y") -> Points:
         refuse_none(y, name, ": the other view of the points.", InputError)
         return Points(rows.beside(y, label, numbers=True), True)
 
@@ -58,24 +58,30 @@ class _Views:
 class OtherView(_Views):
     """One other table, for methods that bring two views together."""
 
-    def read(self, y: Any, n: int, *, name: str, unlabeled: object) -> Points | KernelValues:
+    def read(
+        self, y: TableLike | tuple[TableLike, ...] | None, n: int, *, name: str, unlabeled: object
+    ) -> Points | KernelValues:
         return self._table(y, n, name)
 
-    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: object) -> Points:
+    def read_lazy(
+        self, y: TableLike | tuple[TableLike, ...] | None, rows: LazyRows, *, name: str, unlabeled: object
+    ) -> Points:
         return self._lazy_table(y, rows, name)
 
 
 class OtherViews(_Views):
     """One table, or a tuple of any number of tables."""
 
-    def read(self, y: Any, n: int, *, name: str, unlabeled: object) -> ViewTables:
+    def read(self, y: TableLike | tuple[TableLike, ...] | None, n: int, *, name: str, unlabeled: object) -> ViewTables:
         return ViewTables(self._table(view, n, name, label) for view, label in _labelled(y))
 
-    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: object) -> ViewTables:
+    def read_lazy(
+        self, y: TableLike | tuple[TableLike, ...] | None, rows: LazyRows, *, name: str, unlabeled: object
+    ) -> ViewTables:
         return ViewTables(self._lazy_table(view, rows, name, label) for view, label in _labelled(y))
 
 
-def _labelled(y: Any) -> Iterator[tuple[Any, str]]:
+def _labelled(y: object) -> Iterator[tuple[Any, str]]:
     """Yield the tables in y with their names in messages."""
     views = y if isinstance(y, tuple) else (y,)
     return zip(views, view_names(len(views) + 1)[1:], strict=True)
@@ -94,7 +100,7 @@ def view_names(count: int) -> list[str]:
 
 
 def _refuse_unless_numbers(y: Any, name: str) -> None:
-    """Refuse lazy collections, masked arrays, dates, complex numbers and text."""
+    """Raise for Dask collections, masked arrays, dates, complex numbers and text."""
     refuse_lazy(y, name)
     refuse_no_table(y, name)
     if np.ma.isMaskedArray(y):
@@ -118,8 +124,8 @@ def _refuse_unless_numbers(y: Any, name: str) -> None:
         )
 
 
-def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = "y") -> Any:
-    """Another view as a table of numbers; a vector is one column."""
+def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = "y") -> Matrix:
+    """Return another view as a table of numbers; a vector becomes one column."""
     _refuse_unless_numbers(y, name)
     sparse_rule: Any = "csr" if sparse else False
     with np.errstate(over="ignore", invalid="ignore"):

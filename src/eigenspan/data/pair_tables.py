@@ -1,13 +1,12 @@
-"""Square tables over pairs of points: distances in a matrix or a sparse graph, checked and settled."""
+"""Validation of precomputed distances: a matrix, or a sparse graph."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._checks import real_numbers
+from .._types import Array, Matrix
 from ..errors import DimensionError, GraphError
 from ..numerics.nearest.metric import check_largest
 from ..numerics.nearest.pair_matrices import Asymmetry, PairTolerance, averaged
@@ -18,11 +17,11 @@ _SIMILARITIES = (
 )
 
 
-def accept_distances(X: Any) -> Any:
-    """A square matrix of distances in double precision, rounding errors settled; a sparse one holds the distances that are known.
+def accept_distances(X: Matrix) -> Matrix:
+    """Return a square matrix of distances in double precision without rounding errors. A sparse one holds the known distances.
 
-    Returns X itself where nothing had to be settled. Raises where the diagonal, signs or the two halves differ from those of
-    distances by more than rounding (see `pair_matrices`).
+    Returns X itself if nothing had to be corrected. Raises if the diagonal is not zero, distances are negative, or X is not symmetric,
+    by more than rounding (see `pair_matrices`).
     """
     if X.shape[0] != X.shape[1]:
         raise GraphError(f"A precomputed distance matrix must be square; got shape {X.shape}.")
@@ -53,7 +52,8 @@ def accept_distances(X: Any) -> Any:
     return np.maximum(D, 0.0, out=D)
 
 
-def _refuse_diagonal(diagonal: Any, tolerance: PairTolerance) -> None:
+def _refuse_diagonal(diagonal: Array, tolerance: PairTolerance) -> None:
+    """Raise if the diagonal is not zero up to rounding."""
     largest = float(np.abs(diagonal).max(initial=0.0))
     if largest > tolerance.diagonal:
         raise GraphError(
@@ -63,7 +63,7 @@ def _refuse_diagonal(diagonal: Any, tolerance: PairTolerance) -> None:
 
 
 def lengths(D: sp.csr_array) -> sp.csr_array:
-    """Edges in double precision, if their numbers are lengths; negative ones within rounding become zero."""
+    """Return edges with lengths in double precision, zero for negative ones within rounding. Raise if they cannot be lengths."""
     if D.shape[0] != D.shape[1]:
         raise GraphError(f"A precomputed graph must be square; got shape {D.shape}.")
     data = real_numbers(D.data, "The distances of a precomputed graph", GraphError)
@@ -78,7 +78,7 @@ def lengths(D: sp.csr_array) -> sp.csr_array:
 
 
 def symmetric_lengths(D: sp.csr_array) -> sp.csr_array:
-    """The same where an edge that is given in both directions must have one length."""
+    """Return `lengths`; raise if an edge has different lengths in its two directions."""
     D = lengths(D)
     found = Asymmetry.of(D)
     if not PairTolerance.of(D).same_length(found.skew, found.skew_of_squares):

@@ -6,23 +6,24 @@ Here, and nowhere below, ``"precomputed"`` is looked for: a parameter of that va
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
 
-from .._checks import kinds_of, refuse_complex, refuse_no_table
-from ..errors import GraphError, InputError
+from .._compat import BaseEstimator, validated
+from .._types import Matrix, TableLike
+from ..errors import GraphError
 from ..numerics.memory import is_lazy, refuse_lazy
 from ..numerics.nearest.metric import as_metric
 from .rows.dask_rows import LazyRows, lazy_table
 from .rows.storage import is_tall, on_disk, refuse_out_of_range
 from .sample import Sample
-from .x import Affinities, Distances, KernelValues, Points, as_rows
+from .table_checks import checked_rows, refuse_equal_names
+from .x import Affinities, Distances, KernelValues, Pairs, Points, XKind, as_rows
+from .y import LazyReader, Reader
 
 #: What X holds where this parameter is "precomputed".
 _TABLES: dict[str, Any] = {"kernel": KernelValues, "metric": Distances, "graph": Distances}
@@ -30,7 +31,7 @@ _TABLES: dict[str, Any] = {"kernel": KernelValues, "metric": Distances, "graph":
 
 @dataclass(frozen=True)
 class Input:
-    """What a method takes. Where parameters decide, an attribute is a function of the estimator, and `of` asks it.
+    """What a method accepts. A function instead of a value is called with the estimator (see `Reducer._accepted`).
 
     Attributes
     ----------
@@ -54,65 +55,87 @@ class Input:
         Raises where the estimator has parameters that would have no effect beside others.
     """
 
-    pairs: Any = ()
+    pairs: tuple[str, ...] | Callable[[Any], tuple[str, ...]] = ()
     inside: str | None = None
-    y: Any = None
-    sparse: Any = False
-    missing: str = "refuse"
-    linear: Any = False
+    y: Reader | Callable[[Any], Reader | None] | None = None
+    sparse: bool | Callable[[Any], bool] = False
+    missing: Literal["refuse", "allow"] = "refuse"
+    linear: bool | Callable[[Any], bool] = False
     one_pass: Any = False
     blocks: Any = False
-    idle: Any = None
-
-    def of(self, estimator: Any) -> Input:
-        """What this estimator takes, its parameters being what they are."""
-        asked = {field.name: getattr(self, field.name) for field in fields(self)}
-        rules = {name for name, value in asked.items() if callable(value)} - {"idle"}
-        return Input(**{name: value(estimator) if name in rules else value for name, value in asked.items()})
+    idle: Callable[[Any], None] | None = None
 
 
-def read(estimator: Any, X: Any, y: Any = None) -> tuple[Sample, dict[str, Any]]:
-    """X and y as values to work on, and what scikit-learn remembers of them (``n_features_in_`` and the like)."""
-    declared = estimator._input.of(estimator)
-    kind = _kind(estimator, declared)
-    _refuse_pairs_elsewhere(estimator, declared)
-    if declared.idle is not None:
-        declared.idle(estimator)
-    if is_lazy(X) and kind is Points and _takes_blocks(declared):
-        return _read_lazy(estimator, X, y, declared)
-    _refuse_lazy_rows(estimator, X)
-    one_pass = declared.one_pass and kind is Points and is_tall(X)
-    values, seen = _checked_and_seen(estimator, X, declared, reset=True, finite=not one_pass, ensure_min_samples=2)
-    x: Any
-    if kind is Points:
-        if not one_pass and declared.missing == "refuse":
-            refuse_out_of_range(values)
-        rows = as_rows(values, declared.linear)
-        x = Points(rows if declared.linear else _own(rows, X), one_pass)
+@dataclass(frozen=True)
+class Accepted:
+    """What an estimator accepts with its present parameters: the values that `Input` declares, without functions.
+
+    Attributes
+    ----------
+    name : str
+        Name of the class.
+    kind : type
+        Kind of X.
+    unlabeled : object
+        Label of unlabelled points.
+    """
+
+    name: str
+    kind: type[XKind]
+    unlabeled: Any
+    pairs: tuple[str, ...]
+    y: Reader | None
+    sparse: bool
+    missing: Literal["refuse", "allow"]
+    linear: bool
+    one_pass: bool
+    blocks: bool
+
+
+#: Attributes of `Input` that `Accepted` has too.
+RESOLVED = tuple(field.name for field in fields(Accepted) if field.name in Input.__dataclass_fields__)
+
+
+def read(estimator: BaseEstimator, accepted: Accepted, X: Any, y: Any) -> tuple[Sample, dict[str, Any]]:
+    """Return X and y as a sample, and the attributes that scikit-learn defines for them (``n_features_in_`` and the like)."""
+    points, lazy = accepted.kind is Points, is_lazy(X)
+    _refuse_pairs_elsewhere(estimator, accepted)
+    if lazy and points and _takes_blocks(accepted):
+        return _read_lazy(estimator, X, y, accepted)
+    if lazy:
+        _refuse_lazy_rows(estimator, X)
+    one_pass = accepted.one_pass and points and is_tall(X)
+    twin = copy.copy(estimator)  # the estimator itself is not changed until the fit has succeeded
+    values = checked_rows(twin, X, accepted.sparse, accepted.missing, finite=not one_pass, least=2)
+    x: XKind
+    if isinstance(accepted.kind, type) and issubclass(accepted.kind, Pairs):
+        x = accepted.kind.read(values)
     else:
-        x = kind.read(values)
+        if not one_pass and accepted.missing == "refuse":
+            refuse_out_of_range(values)
+        rows = as_rows(values, accepted.linear)
+        x = Points(rows if accepted.linear else _own(rows, X), one_pass)
     target = None
-    if declared.y is not None:
-        target = declared.y.read(y, x.n, name=type(estimator).__name__, unlabeled=getattr(estimator, "unlabeled", None))
-    return Sample(x, target, table=values, given=y), seen
+    if accepted.y is not None:
+        target = accepted.y.read(y, x.n, name=accepted.name, unlabeled=accepted.unlabeled)
+    return Sample(x, target, table=values, given=y), _seen(twin)
 
 
-def _read_lazy(estimator: Any, X: Any, y: Any, declared: Input) -> tuple[Sample, dict[str, Any]]:
-    """The same of rows that stay where they are: nothing is looked at yet but the names and types of the columns."""
+def _read_lazy(estimator: Any, X: Any, y: Any, accepted: Accepted) -> tuple[Sample, dict[str, Any]]:
+    """Return rows of a Dask collection as a sample. Only the names and types of the columns are checked here."""
     rows = lazy_table(X)
-    _refuse_equal_names(_outline(rows))
+    refuse_equal_names(_outline(rows))
     twin = copy.copy(estimator)
-    validate_data(twin, _outline(rows), reset=True, skip_check_array=True)
+    validated(twin, _outline(rows), reset=True, values=False)
     target = None
-    if declared.y is not None:
-        mark = getattr(estimator, "unlabeled", None)
-        target = declared.y.read_lazy(y, rows, name=type(estimator).__name__, unlabeled=mark)
+    if isinstance(accepted.y, LazyReader):
+        target = accepted.y.read_lazy(y, rows, name=accepted.name, unlabeled=accepted.unlabeled)
     return Sample(Points(rows, True), target, table=rows, given=y), _seen(twin)
 
 
-def _takes_blocks(declared: Input) -> bool:
-    """Rows may stay where they are, and so may what is read beside them."""
-    return bool(declared.one_pass or declared.blocks) and (declared.y is None or hasattr(declared.y, "read_lazy"))
+def _takes_blocks(accepted: Accepted) -> bool:
+    """Return whether X, and y beside it, may be Dask collections."""
+    return (accepted.one_pass or accepted.blocks) and (accepted.y is None or isinstance(accepted.y, LazyReader))
 
 
 def _outline(rows: LazyRows) -> Any:
@@ -134,182 +157,73 @@ def _stays_by_landmarks(estimator: Any) -> bool:
     if not hasattr(twin, "landmarks") or twin.landmarks is not None:
         return False
     twin.landmarks = 1
-    return _takes_blocks(twin._input.of(twin))
+    return _takes_blocks(twin._accepted())
 
 
-def read_part(estimator: Any, X: Any, *, first: bool) -> tuple[Any, dict[str, Any]]:
-    """Some of the rows of a fit in parts, and what scikit-learn remembers of the first; sums over them look for NaN."""
-    finite = not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64))
-    return _checked_and_seen(estimator, X, estimator._input.of(estimator), reset=first, finite=finite)
+def read_part(estimator: Any, X: TableLike, *, first: bool) -> tuple[Matrix, dict[str, Any]]:
+    """Return rows that are added to a fit, and the attributes that scikit-learn defines for X. Sums over the rows look for NaN."""
+    accepted: Accepted = estimator._accepted()
+    finite, twin = not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)), copy.copy(estimator)
+    return checked_rows(twin, X, accepted.sparse, accepted.missing, finite=finite, reset=first), _seen(twin)
 
 
 def read_new_lazy(estimator: Any, X: Any) -> LazyRows:
-    """Rows of new points that stay where they are; what they hold is checked where they are mapped."""
+    """Return new points of a Dask collection; their values are checked by the workers."""
     rows = lazy_table(X)
-    validate_data(estimator, _outline(rows), reset=False, skip_check_array=True)
+    validated(estimator, _outline(rows), reset=False, values=False)
     return rows
 
 
-def read_new(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """Rows of new points, checked, and the same as the map takes them."""
-    declared = estimator._input.of(estimator)
-    kind = _kind(estimator, declared)
-    # a NaN in a row is one in its linear image: no pass over X to look for it
-    finite = not (declared.linear and kind is Points and isinstance(X, np.ndarray))
-    values = _checked(estimator, X, declared, reset=False, finite=finite)
-    values = kind.accept_new(values)
-    return values, as_rows(values, declared.linear)
+def read_new(estimator: Any, X: TableLike) -> tuple[Matrix, Matrix]:
+    """Return new points after validation, and the same rows as the map takes them."""
+    accepted: Accepted = estimator._accepted()
+    # a linear map turns NaN into NaN, so its result can be checked instead
+    finite = not (accepted.linear and accepted.kind is Points and isinstance(X, np.ndarray))
+    values = checked_rows(estimator, X, accepted.sparse, accepted.missing, finite=finite, reset=False)
+    values = accepted.kind.accept_new(values)
+    return values, as_rows(values, accepted.linear)
 
 
-def is_pairwise(estimator: Any) -> bool:
-    """X holds distances, affinities or kernel values instead of coordinates."""
-    return _kind(estimator, estimator._input.of(estimator)) is not Points
-
-
-def _kind(estimator: Any, declared: Input) -> Any:
-    """The class of what X holds."""
-    owner = estimator if declared.inside is None else getattr(estimator, declared.inside, None)
-    for name in declared.pairs:
+def kind_of(owner: Any, pairs: tuple[str, ...]) -> type[XKind]:
+    """Return the kind of X: the first parameter in `pairs` that is not None decides."""
+    for name in pairs:
         value = getattr(owner, name, None)
-        if value is None:
-            continue
-        if not is_precomputed(value):
-            return Points
-        weighed = name != "kernel" and is_precomputed(getattr(owner, "weights", None))
-        return Affinities if weighed else _TABLES[name]
+        if value is not None:
+            if not is_precomputed(value):
+                return Points
+            weighed = name != "kernel" and is_precomputed(getattr(owner, "weights", None))
+            return Affinities if weighed else _TABLES[name]
     return Points
 
 
-def is_precomputed(value: Any) -> bool:
-    """A parameter of this value says that X holds pairs of points."""
+def is_precomputed(value: object) -> bool:
+    """Return True for the value of a parameter that means that X holds pairs of points."""
     name = getattr(value, "name", value)
     return isinstance(name, str) and name == "precomputed"
 
 
-def _refuse_pairs_elsewhere(estimator: Any, declared: Input) -> None:
-    """A method over coordinates cannot have distances for them; and two parameters must not tell two tales of X."""
+def _refuse_pairs_elsewhere(estimator: Any, accepted: Accepted) -> None:
+    """Raise if ``graph=`` and ``metric=`` contradict each other, or say that X holds distances where the method needs coordinates."""
     if not hasattr(estimator, "graph"):
         return
     graph, metric = estimator.graph, getattr(estimator, "metric", None)
     if hasattr(estimator, "metric"):
         refuse_two_metrics(graph, metric, estimator.metric_params)
         as_metric("euclidean" if metric is None else metric, estimator.metric_params)
-    if "graph" not in declared.pairs and is_precomputed(metric if graph is None else graph):
+    if "graph" not in accepted.pairs and is_precomputed(metric if graph is None else graph):
         raise GraphError(
-            f'{type(estimator).__name__} maps coordinates, so X cannot hold distances as graph="precomputed" says: pass X and the graph '
+            f'{accepted.name} maps coordinates, so X cannot hold distances as graph="precomputed" says: pass X and the graph '
             "itself, as a sparse matrix of distances or a pair (indices, distances)."
         )
 
 
-def _checked_and_seen(estimator: Any, X: Any, declared: Input, **rule: Any) -> tuple[Any, dict[str, Any]]:
-    """X, checked, and what scikit-learn noted on whom it checked for: a copy, for the estimator stays as it is until the fit is done."""
-    twin = copy.copy(estimator)
-    return _checked(twin, X, declared, **rule), _seen(twin)
-
-
 def _seen(twin: Any) -> dict[str, Any]:
-    """What scikit-learn noted."""
+    """Return the attributes that scikit-learn's validation has set."""
     return {name: vars(twin)[name] for name in ("n_features_in_", "feature_names_in_") if name in vars(twin)}
 
 
-def _checked(estimator: Any, X: Any, declared: Input, *, reset: bool, finite: bool, **limits: Any) -> Any:
-    allowed: Any = finite if declared.missing == "refuse" else "allow-nan"
-    return checked_rows(estimator, X, reset=reset, sparse=declared.sparse, ensure_all_finite=allowed, **limits)
-
-
-def checked_rows(
-    estimator: Any, X: Any, *, sparse: bool = False, dtype: Any = (np.float64, np.float32), **rule: Any
-) -> Any:
-    """X as scikit-learn checks it, and what it would let pass refused."""
-    refuse_lazy(X)
-    refuse_disguised(X)
-    _refuse_equal_names(X)
-    # scikit-learn sums X to look for what is not finite
-    with np.errstate(over="ignore", invalid="ignore"), _naming_words(X):
-        return validate_data(estimator, X, dtype=dtype, accept_sparse="csr" if sparse else False, **rule)
-
-
-def refuse_disguised(X: Any) -> None:
-    """Refuse what is no table, and what numpy would turn into numbers without a word."""
-    if X is not None:
-        refuse_no_table(X)
-    if np.ma.isMaskedArray(X):
-        raise InputError(
-            f"X is a masked array, with {int(np.ma.count_masked(X))} of {X.size} values masked, and what lies under a mask would be taken "
-            "for data: pass X.filled(np.nan), or fill the values in first."
-        )
-    kinds = kinds_of(X)
-    refuse_complex(kinds, "X", InputError)
-    if any(getattr(kind, "kind", "") in "mM" and getattr(kind, "kind", "") for kind in kinds):
-        raise InputError(
-            "X holds dates or times, whose size depends on their unit: turn them into numbers that mean something first."
-        )
-
-
-def _refuse_equal_names(X: Any) -> None:
-    """Refuse a table in which two columns share a name: new rows are matched to the columns of the fit by name."""
-    names = getattr(X, "columns", None)
-    if names is None or getattr(names, "is_unique", True):
-        return
-    twice = [repr(name) for name in names[names.duplicated()].unique()]
-    listed = ", ".join(twice[:5]) + (", …" if len(twice) > 5 else "")
-    raise InputError(
-        f"X has {len(names)} columns with {names.nunique()} different names: {listed} occur more than once, and columns are matched by "
-        "name. Rename them, or pass X.to_numpy()."
-    )
-
-
-@contextmanager
-def _naming_words(X: Any) -> Iterator[None]:
-    """Around a conversion of X to numbers: where it fails because X holds words, or nothing, say which columns."""
-    try:
-        yield
-    except ValueError:
-        if X is None:
-            raise InputError("X is None: pass a table of numbers, a row for each point.") from None
-        if getattr(X, "shape", ())[1:] == (0,):
-            raise InputError(
-                f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: the table has no columns."
-            ) from None
-        _refuse_words(X)
-        raise
-
-
-def _refuse_words(X: Any) -> None:
-    count, columns = _columns_of_no_numbers(X)
-    words = {j: word for j, column in columns if (word := next(filter(_is_word, column), None)) is not None}
-    if words:
-        j, word = next(iter(words.items()))
-        name = repr(X.columns[j]) if hasattr(X, "columns") else j
-        raise InputError(
-            f"Column {name} of X holds text, such as {str(word)!r:.40}, as do {len(words)} of {count} columns in all, and numbers are "
-            "needed: leave such columns out, or turn them into numbers (pandas.get_dummies, OneHotEncoder)."
-        ) from None
-
-
-def _columns_of_no_numbers(X: Any) -> tuple[int, Iterable[tuple[int, Any]]]:
-    """How many columns there are, and those whose type is not one of numbers: the others may be large, and are not looked at."""
-    kinds = kinds_of(X)
-    others = [j for j, kind in enumerate(kinds) if getattr(kind, "kind", "O") not in "biufc"]
-    if hasattr(X, "columns"):
-        return len(kinds), ((j, X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]) for j in others)
-    values = np.array(X, dtype=object) if others or not kinds else np.empty(0)
-    return values.shape[-1], enumerate(values.T) if values.ndim == 2 else ()
-
-
-def _is_word(value: Any) -> bool:
-    """Text that does not spell a number."""
-    if not isinstance(value, str | bytes):
-        return False
-    try:
-        float(value)
-    except ValueError:
-        return True
-    return False
-
-
-def _own(values: Any, X: Any) -> Any:
-    """A copy where the caller could write on the rows that a map goes on comparing with; a file is not copied."""
+def _own(values: Matrix, X: Any) -> Matrix:
+    """Return a copy of rows that share memory with X: the map keeps them, and the caller may overwrite X. Files are not copied."""
     if sp.issparse(values):
         shared = getattr(X, "format", "") == "csr" and np.shares_memory(values.data, X.data)
     else:
@@ -317,7 +231,8 @@ def _own(values: Any, X: Any) -> Any:
     return values.copy() if shared else values
 
 
-def refuse_two_metrics(graph: Any, metric: Any, parameters: dict[str, Any] | None) -> None:
+def refuse_two_metrics(graph: object, metric: object, parameters: dict[str, Any] | None) -> None:
+    """Raise if a graph and ``metric=`` compare points in different ways."""
     if graph is None or (metric is None and parameters is None):
         return
     if isinstance(graph, str) and isinstance(metric, str) and graph == metric and parameters is None:

@@ -132,9 +132,7 @@ class Pairs:
     def n(self) -> int:
         return int(self.whole.shape[0]) if self.rows is None else self.rows.size
 
-    @property
-    def count(self) -> int:
-        return self.n
+    count = n
 
     def copies(self) -> None:
         """Return None: points of a table are not merged, even if their distance is zero."""

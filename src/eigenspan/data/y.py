@@ -1,117 +1,128 @@
-"""Reading y: classes, numbers, actions or known coordinates; missing ones are told apart, never guessed."""
+"""Readers of y: classes, numbers, actions or known coordinates. Missing values are marked explicitly."""
 
 from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.utils.validation import check_array
 
 from .._checks import refuse_no_table
-from .._types import Array
+from .._types import Array, TableLike, VectorLike
 from ..errors import InputError, LabelError
 from .dask_y import LazyClasses, LazyNumbers
 from .labels import all_missing, as_numbers, label_array, read_classes, refuse_masks, refuse_none, split_missing
 from .rows.dask_rows import LazyRows
-from .y_values import Actions, Classes, Coordinates, Numbers
+from .y_values import Actions, Classes, Coordinates, Numbers, YKind
 
 
 class Reader(Protocol):
-    """Says what a method reads from y, and of which kind that is. `needed` tells scikit-learn whether y must be there at all."""
+    """Reads y for a method. `kind` names what it reads, and `needed` tells scikit-learn whether y is required."""
 
     kind: ClassVar[str]
 
     @property
     def needed(self) -> bool: ...
 
-    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Any:
-        """The value for n points, for the method of this name, whose mark of missing class labels is `unlabeled`."""
+    def read(self, y: VectorLike | None, n: int, *, name: str, unlabeled: object) -> YKind | None:
+        """Return the value for n points. `name` is the method, and `unlabeled` the label of its unlabelled points."""
 
-    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> Any:
-        """The same beside rows that stay where they are; readers of methods that need all rows have none."""
+
+@runtime_checkable
+class LazyReader(Reader, Protocol):
+    """Reads y beside the blocks of a Dask collection too."""
+
+    def read_lazy(self, y: TableLike | None, rows: LazyRows, *, name: str, unlabeled: object) -> YKind:
+        """Return the value for rows that are not in the memory of this process."""
 
 
 @dataclass(frozen=True)
 class ClassLabels:
-    """Class labels of at least so many classes. Where they are not needed, none at all are no classes."""
+    """Reader of class labels with at least `at_least` classes. If they are not needed, y may be None."""
 
     kind: ClassVar[str] = "labels"
     at_least: int = 2
     needed: bool = True
 
-    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Classes:
+    def read(self, y: VectorLike | None, n: int, *, name: str, unlabeled: object) -> Classes:
         if not self.needed and (y is None or all_missing(y, n, unlabeled)):
             return Classes(np.full(n, -1), np.empty(0), np.full(n, None))
         return read_classes(y, n, unlabeled=unlabeled, name=name, at_least=self.at_least)
 
-    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> LazyClasses:
+    def read_lazy(self, y: TableLike | None, rows: LazyRows, *, name: str, unlabeled: object) -> LazyClasses:
         refuse_none(y, name)
         return LazyClasses(rows.beside(y), unlabeled=unlabeled, name=name, at_least=self.at_least)
 
 
 @dataclass(frozen=True)
 class Targets:
-    """Numbers to be predicted."""
+    """Reader of numbers to be predicted."""
 
     kind: ClassVar[str] = "numbers"
     needed: bool = True
 
-    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Numbers:
+    def read(self, y: VectorLike | None, n: int, *, name: str, unlabeled: object) -> Numbers:
         return Numbers(read_numbers(y, n, name))
 
 
 @dataclass(frozen=True)
 class Responses:
-    """What is to be explained: classes where it is text, a pandas category or true and false, numbers otherwise."""
+    """Reader of a response: classes if y holds text, a pandas category or booleans, and numbers otherwise."""
 
     kind: ClassVar[str] = "response"
     needed: bool = True
 
-    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Classes | Numbers:
+    def read(self, y: VectorLike | None, n: int, *, name: str, unlabeled: object) -> Classes | Numbers:
         if names_classes(y):
             return read_classes(y, n, name=name, unlabeled=None)
         return Numbers(read_numbers(y, n, name))
 
-    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> LazyClasses | LazyNumbers:
+    def read_lazy(
+        self, y: TableLike | None, rows: LazyRows, *, name: str, unlabeled: object
+    ) -> LazyClasses | LazyNumbers:
         refuse_none(y, name)
         column = rows.beside(y)
-        if _is_plain_number(column.meta) or not column.reduce(names_classes, operator.or_):
+        meta = column.meta  # an empty block, whose types may already say that y is numeric
+        kinds = list(meta.dtypes) if hasattr(meta, "dtypes") and meta.ndim == 2 else [meta.dtype]
+        if all(getattr(kind, "kind", "O") in "iufmM" for kind in kinds) or not column.reduce(
+            names_classes, operator.or_
+        ):
             return LazyNumbers.of(column, name)
         return LazyClasses(column, unlabeled=None, name=name, at_least=2)
 
 
 @dataclass(frozen=True)
 class ActionLabels:
-    """Actions between rows."""
+    """Reader of actions between rows."""
 
     kind: ClassVar[str] = "actions"
     needed: bool = True
 
-    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Actions:
+    def read(self, y: VectorLike | None, n: int, *, name: str, unlabeled: object) -> Actions:
         return read_actions(y, n, name)
 
 
 @dataclass(frozen=True)
 class KnownPlaces:
-    """Known coordinates in d dimensions."""
+    """Reader of known coordinates in d dimensions."""
 
     kind: ClassVar[str] = "coordinates"
     d: int
     needed: bool = True
 
-    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Coordinates:
+    def read(self, y: VectorLike | None, n: int, *, name: str, unlabeled: object) -> Coordinates:
         return Coordinates(read_coordinates(y, n, self.d, name))
 
 
 # ---------------------------------------------------------------------- numbers, actions, coordinates
-def read_numbers(y: Any, n: int, name: str, *, differ: bool = True) -> Array:
-    """Numbers to be predicted as an (n, q) array; a row with a NaN or None has none."""
+def read_numbers(y: TableLike | None, n: int, name: str, *, differ: bool = True) -> Array:
+    """Return numbers to be predicted as an (n, q) array. A row with NaN or None is unknown."""
     refuse_none(y, name)
     refuse_masks(y)
     if hasattr(y, "toarray"):
-        raise LabelError(f"y is a sparse matrix of shape {y.shape}: pass y.toarray().")
+        raise LabelError(f"y is a sparse matrix of shape {getattr(y, 'shape', '?')}: pass y.toarray().")
     try:
         T = as_numbers(y)
     except (TypeError, ValueError) as refusal:
@@ -119,9 +130,9 @@ def read_numbers(y: Any, n: int, name: str, *, differ: bool = True) -> Array:
             f'y cannot be read as numbers ({refusal}): pass numbers. Of classes there are labels="delta", where a method has that, and '
             "EigenmapClassifier."
         ) from None
-    T = T[:, None] if T.ndim == 1 else T
+    given, T = T.shape, T[:, None] if T.ndim == 1 else T
     if T.ndim != 2 or T.shape[0] != n:
-        raise LabelError(f"y has shape {np.shape(y)} for {n} samples: {name} needs one row a sample.")
+        raise LabelError(f"y has shape {given} for {n} samples: {name} needs one row a sample.")
     if np.any(np.isinf(T)):
         raise LabelError(
             f"{int(np.sum(np.isinf(T)))} targets are infinite: {name} needs numbers, or NaN for those unknown."
@@ -136,8 +147,8 @@ def read_numbers(y: Any, n: int, name: str, *, differ: bool = True) -> Array:
     return T
 
 
-def names_classes(y: Any) -> bool:
-    """One column of words, of categories or of yes and no: what has no order of its own."""
+def names_classes(y: object) -> bool:
+    """Return True for a column of text, categories or booleans."""
     if str(getattr(y, "dtype", "")).lower().startswith(("categor", "enum")):
         return True
     given = np.asarray(y)
@@ -145,14 +156,8 @@ def names_classes(y: Any) -> bool:
     return given.dtype.kind in "bUS" or words
 
 
-def _is_plain_number(meta: Any) -> bool:
-    """Of an empty block: its type alone says that it holds numbers."""
-    kinds = list(meta.dtypes) if hasattr(meta, "dtypes") and meta.ndim == 2 else [meta.dtype]
-    return all(getattr(kind, "kind", "O") in "iufmM" for kind in kinds)
-
-
-def read_actions(y: Any, n: int, name: str) -> Actions:
-    """Codes of the n − 1 actions, −1 where none is known, and the actions."""
+def read_actions(y: VectorLike | None, n: int, name: str) -> Actions:
+    """Return the codes of the n − 1 actions, −1 for unknown ones, and the actions."""
     refuse_none(y, name, ": the actions between rows.")
     y = label_array(y, warn=True)
     if y.size not in (n - 1, n):
@@ -167,8 +172,8 @@ def read_actions(y: Any, n: int, name: str) -> Actions:
     return Actions(codes, classes)
 
 
-def read_coordinates(y: Any, n: int, d: int, name: str) -> Array:
-    """The given coordinates, (n, d), with rows of NaN for unknown points."""
+def read_coordinates(y: TableLike | None, n: int, d: int, name: str) -> Array:
+    """Return known coordinates of shape (n, d), with rows of NaN for unknown points."""
     advice = f". Pass an array of shape ({n}, {d}): the known coordinates, and rows of NaN for the other points."
     refuse_none(y, name, advice, InputError)
     refuse_no_table(y, "y")

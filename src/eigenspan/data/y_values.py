@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._types import Array, Index, Mask
+from .._types import Array, Index, Labels, Mask
 from ..numerics.nearest.row_lookup import Contraction
 
 
@@ -34,8 +33,8 @@ class Classes:
     """
 
     codes: Index
-    names: NDArray[Any]
-    given: NDArray[Any]
+    names: Labels
+    given: Labels
 
     @property
     def count(self) -> int:
@@ -68,7 +67,7 @@ class Actions:
     """Actions between consecutive rows: n − 1 codes, −1 for unknown ones. A subset of the rows keeps all of them."""
 
     codes: Index
-    names: NDArray[Any]
+    names: Labels
 
     def take(self, rows: Index) -> Actions:
         return self

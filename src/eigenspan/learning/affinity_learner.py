@@ -14,12 +14,12 @@ from .._compat import ClassNamePrefixFeaturesOutMixin, TransformerMixin, fit_con
 from .._diagnostics import collect, note, stage
 from .._parameters import Count, Declared, Marker, Tolerance, attribute
 from .._types import Array, TableLike, VectorLike
-from ..data.read import checked_rows
 from ..data.rows.storage import in_precision_of, refuse_out_of_range, warn_of_rounded_columns
+from ..data.table_checks import checked_rows
 from ..data.y import read_classes
 from ..errors import ConvergenceWarning, DimensionError, LabelError, warn
 from ..methods.base.table import besides
-from ..numerics.memory import require, with_memory_errors
+from ..numerics.memory import memory_errors, require
 from .all_or_nothing import all_or_nothing
 
 if TYPE_CHECKING:
@@ -96,16 +96,15 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
     n_iter_: int = attribute()
     diagnostics_: dict[str, Any] = attribute()
 
-    @with_memory_errors
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: TableLike, y: VectorLike) -> Self:
         """Learn the feature weights from rows X and their groups y; rows whose group is −1, NaN or None are left out."""
-        with all_or_nothing(self):
+        with memory_errors(self, X), all_or_nothing(self):
             self._fit(X, y)
         return self
 
     def _fit(self, X: TableLike, y: VectorLike) -> None:
-        rows: Array = checked_rows(self, X, ensure_min_samples=2)
+        rows: Array = checked_rows(self, X, least=2)
         refuse_out_of_range(rows)
         groups = read_classes(y, rows.shape[0], unlabeled=self.unlabeled, name="AffinityLearner")
         with collect() as record, stage("weights"):

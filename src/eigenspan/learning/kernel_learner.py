@@ -15,14 +15,15 @@ from .._compat import ClassifierMixin, fit_context
 from .._diagnostics import collect, note, stage
 from .._parameters import Count, Declared, Marker, Positive, Tolerance, attribute, parameter
 from .._types import Array, Index, Matrix, TableLike, VectorLike
-from ..data.read import checked_rows, is_precomputed
+from ..data.read import is_precomputed
 from ..data.rows.storage import refuse_out_of_range
+from ..data.table_checks import checked_rows
 from ..data.x import KernelValues, as_rows
 from ..data.y import read_classes
 from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelError, warn
 from ..methods.base.table import besides
 from ..numerics.eigen import dense
-from ..numerics.memory import require, with_memory_errors
+from ..numerics.memory import memory_errors, require
 from ..numerics.sdp.margin import MarginSolution, learn_weights
 from ..problem.kernels import Kernel, KernelRows, gram_matrix, kernel_rows
 from .all_or_nothing import all_or_nothing
@@ -155,18 +156,17 @@ class KernelLearner(ClassifierMixin, Declared):
     n_iter_: int = attribute()
     diagnostics_: dict[str, Any] = attribute()
 
-    @with_memory_errors
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: TableLike, y: VectorLike) -> Self:
         """Learn the kernel from all points X, and label those whose y is −1, NaN or None; the others belong to two classes or more."""
-        with all_or_nothing(self):
+        with memory_errors(self, X), all_or_nothing(self):
             self._fit(X, y)
         return self
 
     def _fit(self, X: TableLike, y: VectorLike) -> None:
         _check_kernels(self.kernels)
         self._refuse_sizes()
-        X = as_rows(checked_rows(self, X, sparse=True, dtype=np.float64, ensure_min_samples=2))
+        X = as_rows(checked_rows(self, X, sparse=True, dtype=np.float64, least=2))
         refuse_out_of_range(X)
         read = read_classes(y, X.shape[0], unlabeled=self.unlabeled, name="KernelLearner")
         codes, self.classes_ = read.codes, read.names

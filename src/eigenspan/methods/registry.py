@@ -1,4 +1,4 @@
-"""Every method by name: what it solves, in which basis, with which supervision, at what cost, from which equation."""
+"""The methods by name."""
 
 # ruff: noqa: E501 -- a table reads best with one row a line
 from __future__ import annotations
@@ -33,8 +33,8 @@ from .base.table import BESIDES, FAMILIES, ROWS, Method
 from .external.wrappers import External
 
 
-def _external(cls: Any, **fixed: Any) -> Callable[..., Any]:
-    """The class within `External`, with the parameters of both."""
+def _external(cls: type, **fixed: object) -> Callable[..., External]:
+    """Return a constructor of `External` around the class, with the parameters of both."""
     own = {name: inspect.signature(External).parameters[name] for name in ("n_neighbors", "n_jobs")}
     theirs = {name: p.replace(kind=p.KEYWORD_ONLY) for name, p in inspect.signature(cls).parameters.items()}
     theirs |= {name: theirs[name].replace(default=value) for name, value in fixed.items()}
@@ -49,7 +49,10 @@ def _external(cls: Any, **fixed: Any) -> Callable[..., Any]:
     return build
 
 
-def _theirs(name: str, form: str, basis: str, supervision: str, cost: str, build: Any, *aliases: str) -> Method:
+def _theirs(
+    name: str, form: str, basis: str, supervision: str, cost: str, build: Callable[..., External], *aliases: str
+) -> Method:
+    """Return the row of a method of scikit-learn."""
     return Method(name, "external", form, "—", basis, supervision, cost, "scikit-learn", build, aliases, own=False)
 
 
@@ -73,12 +76,12 @@ def _key(name: str) -> str:
 
 
 def all_rows() -> tuple[Method, ...]:
-    """All methods, the reducers of a family first: read when asked, for layers above add theirs to `BESIDES`."""
+    """Return the rows of all methods by family, reducers first. `BESIDES` grows when packages above this one are imported."""
     return tuple(sorted((*TABLE, *BESIDES), key=lambda row: FAMILIES.index(row.family)))
 
 
 def methods() -> Any:
-    """The table of methods, one row each: family, form, unit, basis, supervision, cost, source equation.
+    """Return the table of methods: family, form, unit, basis, supervision, cost and source equation of each.
 
     Returns
     -------
@@ -100,7 +103,7 @@ def methods() -> Any:
 
 
 def find(name: str) -> Method:
-    """The table row of a method name or alias, upper or lower case, with or without hyphens."""
+    """Return the row of a method by name or alias, in upper or lower case, with or without hyphens."""
     by_name = {_key(alias): method for method in all_rows() for alias in (method.name, *method.aliases)}
     method = by_name.get(_key(name))
     if method is None:
@@ -111,7 +114,7 @@ def find(name: str) -> Method:
 
 
 def make(name: str = "", /, *args: Any, **params: Any) -> Any:
-    """An unfitted estimator by name.
+    """Return an unfitted estimator by name.
 
     Parameters
     ----------

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sized
-from contextlib import suppress
-from functools import wraps
+from collections.abc import Iterator, Sized
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Protocol, TypeVar, cast
+from typing import Protocol
 
 from ..errors import InputError, MemoryLimitError
 
@@ -19,9 +18,6 @@ from ..errors import InputError, MemoryLimitError
 LIMIT_VARIABLE = "EIGENSPAN_MEMORY"
 #: Allocations up to this size are not checked: the libraries take more, and a check takes 1 ms (half of a small fit).
 _UNCHECKED_BYTES = 2**26
-
-
-Fit = TypeVar("Fit", bound=Callable[..., object])
 
 
 class _Estimator(Protocol):
@@ -180,34 +176,30 @@ def refuse_lazy(X: object, name: str = "X", why: str = "would have to be loaded 
         )
 
 
-def with_memory_errors(fit: Fit) -> Fit:
-    """Decorate a ``fit`` so that memory errors and interrupts raise the right exception.
+@contextmanager
+def memory_errors(estimator: _Estimator, X: object) -> Iterator[None]:
+    """Raise the right exception for memory errors and interrupts in a fit of the estimator to X.
 
     A failed allocation raises `MemoryLimitError`, also if `require` had not predicted it. Ctrl-C raises `KeyboardInterrupt`: compiled
     code that returns an array when Ctrl-C arrives would raise a SystemError instead.
     """
-
-    @wraps(fit)
-    def wrapper(self: _Estimator, X: Sized, *args: object, **options: object) -> object:
-        try:
-            return fit(self, X, *args, **options)
-        except SystemError as failure:
-            cause: BaseException | None = failure
-            while isinstance(cause, SystemError):
-                cause = cause.__cause__
-            if isinstance(cause, KeyboardInterrupt):
-                raise KeyboardInterrupt from failure
-            raise
-        except MemoryLimitError:
-            raise
-        except MemoryError as failure:
-            raise MemoryLimitError(_out_of_memory(self, X, str(failure))) from failure
-
-    return cast(Fit, wrapper)  # it has the signature of `fit`
+    try:
+        yield
+    except SystemError as failure:
+        cause: BaseException | None = failure
+        while isinstance(cause, SystemError):
+            cause = cause.__cause__
+        if isinstance(cause, KeyboardInterrupt):
+            raise KeyboardInterrupt from failure
+        raise
+    except MemoryLimitError:
+        raise
+    except MemoryError as failure:
+        raise MemoryLimitError(_out_of_memory(estimator, X, str(failure))) from failure
 
 
-def _out_of_memory(estimator: _Estimator, X: Sized, failure: str) -> str:
-    size = " × ".join(map(str, X.shape)) if hasattr(X, "shape") else f"{len(X)} rows"
+def _out_of_memory(estimator: _Estimator, X: object, failure: str) -> str:
+    size = " × ".join(map(str, X.shape)) if hasattr(X, "shape") else f"{len(X) if isinstance(X, Sized) else 1} rows"
     ways = {"landmarks": "landmarks=m fits only m rows", "reduce": "reduce=r keeps r principal axes first"}
     named = "".join(f"; {text}" for name, text in ways.items() if name in estimator.get_params(deep=False))
     return (

@@ -20,7 +20,6 @@ from .._diagnostics import collect
 from .._documented import documented
 from .._parameters import Count, Declared, Seed, attribute, parameter
 from .._types import Array, Index, TableLike, VectorLike
-from ..data import read
 from ..data.y import read_classes
 from ..errors import EigenspanWarning, InputError, LabelError, RidgeWarning, warn
 from ..methods.base.contract import FeatureReducer, Reducer, axes, features_of
@@ -233,7 +232,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
     def _mean_of_unit(self, X: TableLike, y: VectorLike) -> float:
         """Return the mean positive eigenvalue of the unit, from all labels; 0 if the axes are orthonormal or the unit is zero."""
         estimator = clone(self.estimator)
-        sample, _ = read(estimator, X, y)
+        sample, _ = estimator._read_sample(X, y)
         codes = sample.y.codes
         basis = features_of(estimator, sample).centred(np.ones(sample.n))
         with warnings.catch_warnings():
@@ -261,7 +260,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
         template = clone(self.estimator)
         features = None
         if isinstance(template, FeatureReducer) and not {"kernel", "landmarks", "reduce"} & set(names):
-            features = features_of(template, read(template, X, y)[0])
+            features = features_of(template, template._read_sample(X, y)[0])
 
         def embed(candidate: Candidate, y: VectorLike | None) -> Array:
             estimator = clone(self.estimator).set_params(**candidate)
@@ -270,7 +269,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
                 return np.asarray(found[0] if isinstance(found, tuple) else found)  # for two views, use the first
             with collect(), threads(getattr(estimator, "n_jobs", None)):
                 estimator._validate_params()
-                sample, _ = read(estimator, X, y)
+                sample, _ = estimator._read_sample(X, y)
                 return np.asarray(estimator._fit(replace(sample, features=features)).embedding)
 
         def score(candidate: Candidate, hidden: Sequence[Hidden]) -> float:
@@ -291,7 +290,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
     def _shared(self, X: TableLike, y: VectorLike) -> Score:
         """Return the score of candidates that reuse the features, the neighbours of all points per α, and the labels per fold."""
         estimator = clone(self.estimator)
-        sample, _ = read(estimator, X, y)
+        sample, _ = estimator._read_sample(X, y)
         basis = features_of(estimator, sample).centred(np.ones(sample.n))
         points = checked_points(estimator, basis, sample)
         smooth: dict[float, Any] = {}

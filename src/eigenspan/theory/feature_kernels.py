@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..data import Sample, read
+from ..data import Sample
 from ..errors import InputError
 from ..numerics.eigen import dense
 from ..problem import Form, Map, NystromFeatures, Raw, TraceProblem, gram
@@ -122,7 +122,7 @@ def _given(estimator: Any, X: Any) -> Any:
 
 def _training(estimator: Any, X: Any) -> Sample:
     """The training data, read as the fit has read them."""
-    sample, _ = read(estimator, _given(estimator, X))
+    sample, _ = estimator._read_sample(_given(estimator, X))
     fitted = vars(estimator).get("embedding_")
     if fitted is not None and fitted.shape[0] != sample.n:
         raise InputError(

@@ -11,11 +11,11 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._types import Array
 from ...numerics.memory import require
 from ...numerics.threads import in_threads, threads_for, workers
 from .storage import NUMBERS, ROWS, Joined, blocks, less, refuse_non_finite, refuse_squares
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 #: Rows whose mean a block is summed about; strips of blocks, which threads share out (whatever their number: the sums are the same).

@@ -16,12 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._types import Array
 from ...numerics.memory import require
 from ...numerics.threads import in_threads, workers
 from .chunked_sums import strips_of
 from .storage import NUMBERS
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 #: Relative error that results may have in the smallest direction that they need.

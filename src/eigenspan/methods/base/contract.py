@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..._compat import (
+    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     HasMethods,
     Interval,
-    StrOptions,
     TakesCallbacks,
     TransformerMixin,
     available_if,
@@ -43,15 +43,16 @@ from ..._parameters import (
     literal_set,
     parameter,
 )
-from ..._types import Array, TableLike
-from ...data import Actions, Classes, Input, LazyClasses, Sample, is_pairwise, read, read_new, read_new_lazy
-from ...data.rows.dask_rows import LazyRows, lazy_table
+from ..._types import Array, Index, Matrix, TableLike
+from ...data import Actions, Classes, Input, LazyClasses, Points, Sample
+from ...data.read import RESOLVED, Accepted, kind_of, read, read_new, read_new_lazy
+from ...data.rows.dask_rows import lazy_table
 from ...data.rows.storage import in_precision_of, refuse_non_finite
 from ...data.x import as_rows
 from ...errors import DimensionError, InputError
 from ...graphs import KNN, Landmarks
-from ...numerics.eigen.auto import NAMES as SOLVERS
-from ...numerics.memory import human_bytes, is_lazy, with_memory_errors
+from ...numerics.eigen.auto import Solver
+from ...numerics.memory import human_bytes, is_lazy, memory_errors
 from ...numerics.threads import threads, threads_for
 from ...problem import Axes, Features, Fitted, Map, Posed, TraceProblem, TraceRatio
 from ...problem.kernels import warn_of_strangers
@@ -60,8 +61,10 @@ from ...problem.kernels import warn_of_strangers
 Components = Annotated[Any, Interval(Integral, 1, None, closed="left")]
 #: The same where a spectrum tells the number.
 ToldComponents = Components | Literal["auto"]
-Solving = Annotated[Any, StrOptions(set(SOLVERS)), HasMethods("pairs"), TypeName(literal_set(SOLVERS), "Solver")]
-Kernels = Annotated[Any, str, Function(), HasMethods("get_params"), TypeName("str", "Kernel", "callable")]
+SolverName = Literal["auto", "dense", "shift-invert", "chebyshev", "amg", "lanczos", "randomised", "factor"]
+Solving = Annotated[SolverName | Solver, TypeName(literal_set(get_args(SolverName)), "Solver")]
+KernelLike = str | Callable[..., Any] | BaseEstimator
+Kernels = Annotated[KernelLike, str, Function(), HasMethods("get_params"), TypeName("str", "Kernel", "callable")]
 LandmarkRows = Annotated[Count | ArrayLike | Landmarks, TypeName("int", "Landmarks", "array of indices")] | None
 Scale = Literal["unit-variance"] | None
 
@@ -110,16 +113,14 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     embedding_ = _NotHeld()
 
     def _validate_params(self) -> None:
-        if isinstance(n_components := getattr(self, "n_components", None), str) and n_components == "auto":
-            choices = self._parameter_constraints["n_components"]
-            if not any(make_constraint(choice).is_satisfied_by("auto") for choice in choices):
-                raise InputError(
-                    f'{type(self).__name__} cannot tell n_components="auto": {self._untold}. Give a number; '
-                    "eigenspan.intrinsic_dimension(X) estimates one from the data."
-                )
+        choices = map(make_constraint, self._parameter_constraints.get("n_components", ()))
+        if str(getattr(self, "n_components", "")) == "auto" and not any(c.is_satisfied_by("auto") for c in choices):
+            raise InputError(
+                f'{type(self).__name__} cannot tell n_components="auto": {self._untold}. Give a number; '
+                "eigenspan.intrinsic_dimension(X) estimates one from the data."
+            )
         super()._validate_params()
 
-    @with_memory_errors
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: TableLike, y: Any = None) -> Self:
         """Fit the embedding and its map.
@@ -136,16 +137,32 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self
         """
         with (
+            memory_errors(self, X),
             reporting(self, X, y) as report,
             collect(printing_stages(type(self).__name__, report) if getattr(self, "verbose", 0) else report) as record,
             threads(getattr(self, "n_jobs", None)),
         ):
-            sample, seen = read(self, X, y)
+            sample, seen = self._read_sample(X, y)
             with threads_for(self._order(sample)):
                 fitted = self._with_sums(_for_dense_rows(self._fit(sample), sample.x), sample)
             if isinstance(sample.y, Classes | LazyClasses | Actions) and sample.y.names.size:
                 seen["classes_"] = sample.y.names
         return self._set(fitted, seen, record, sample.table)
+
+    def _read_sample(self, X: TableLike, y: Any = None) -> tuple[Sample[Any, Any], dict[str, Any]]:
+        """Return X and y after validation, and the attributes that scikit-learn defines for them."""
+        idle, accepted = self._input.idle, self._accepted()
+        if idle is not None:
+            idle(self)
+        return read(self, accepted, X, y)
+
+    def _accepted(self) -> Accepted:
+        """Return what this estimator accepts with its present parameters."""
+        declared = self._input
+        rules = {name: getattr(declared, name) for name in RESOLVED}
+        found: dict[str, Any] = {name: rule(self) if callable(rule) else rule for name, rule in rules.items()}
+        owner = self if declared.inside is None else getattr(self, declared.inside, None)
+        return Accepted(type(self).__name__, kind_of(owner, found["pairs"]), getattr(self, "unlabeled", None), **found)
 
     def _set(self, fitted: Fitted, seen: dict[str, Any], record: dict[str, Any], X: Any = None) -> Self:
         """Forget all that an earlier fit has found, and remember this one: the only place where fitted attributes are set."""
@@ -163,7 +180,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             setattr(self, name, value)
         return self
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample[Any, Any]) -> Fitted:
         """What there is to find; nothing is set here."""
         raise NotImplementedError
 
@@ -172,9 +189,8 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return fitted
 
     def _order(self, sample: Sample) -> int:
-        """Of the largest dense matrix, by which the threads of the linear algebra are chosen."""
-        X = sample.x.values
-        return X.width if isinstance(X, LazyRows) else max(X.shape)
+        """Return the order of the largest dense matrix, which decides the number of threads for linear algebra."""
+        return int(sample.x.values.width if sample.x.lazy else max(sample.x.values.shape))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit and return the embedding of the training points.
@@ -198,8 +214,9 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self._mapped(X)
 
     def _mapped(self, X: Any) -> Any:
-        """What ``transform`` returns, before it is put into the container that the user has chosen."""
-        check_is_fitted(self)
+        """Return new points of the embedding as an array, whatever container the user has chosen."""
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
         if is_lazy(X):
             return self._mapped_lazily(X)
         X, rows = read_new(self, X)
@@ -214,10 +231,9 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 f'set_output(transform="{container}") asks for a data frame in memory, and X is a Dask collection that is not computed '
                 'yet: use set_output(transform="default"), or pass X.compute().'
             )
-        declared = self._input.of(self)
-        rows = read_new_lazy(self, X)
+        accepted, rows = self._accepted(), read_new_lazy(self, X)
         return rows.map(
-            Placed(self.map_, declared.linear, declared.missing == "allow"), self._n_features_out, rows.dtype
+            Placed(self.map_, accepted.linear, accepted.missing == "allow"), self._n_features_out, rows.dtype
         )
 
     @property
@@ -229,11 +245,11 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        declared = self._input.of(self)
-        tags.input_tags.sparse = declared.sparse
-        tags.input_tags.allow_nan = declared.missing == "allow"
-        tags.input_tags.pairwise = is_pairwise(self)
-        tags.target_tags.required = declared.y is not None and declared.y.needed
+        accepted = self._accepted()
+        tags.input_tags.sparse = accepted.sparse
+        tags.input_tags.allow_nan = accepted.missing == "allow"
+        tags.input_tags.pairwise = accepted.kind is not Points
+        tags.target_tags.required = accepted.y is not None and accepted.y.needed
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -287,28 +303,29 @@ class SpectralReducer(Reducer):
     gap_: float = attribute()
     problem_: TraceProblem | TraceRatio = attribute()
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample[Any, Any]) -> Fitted:
         return axes(self).fit(self._pose(sample))
 
-    def _pose(self, sample: Sample) -> Posed:
+    def _pose(self, sample: Sample[Any, Any]) -> Posed:
         raise NotImplementedError
 
 
-def axes(estimator: Any) -> Axes:
-    """How this estimator wants its axes found."""
+def axes(estimator: SpectralReducer) -> Axes:
+    """Return the number of axes, the solver and the scale that the estimator asks for."""
     stretched = getattr(estimator, "scale", None) == "unit-variance"
     return Axes(estimator.n_components, estimator.solver, estimator.random_state, stretched)
 
 
-def told(estimator: Any, posed: Posed, number: Callable[[], tuple[int, Array]]) -> Posed:
-    """With as many axes as are asked for or, for "auto", as a spectrum tells, which is kept: ``number() -> (axes, spectrum)``."""
+def told(estimator: SpectralReducer, posed: Posed, number: Callable[[], tuple[int, Array]]) -> Posed:
+    """Return the problem with `n_components` axes. For "auto" ``number()`` returns their number and the spectrum, which is kept."""
     if estimator.n_components != "auto":
         return posed.having(n_components_=int(estimator.n_components))
     d, spectrum = number()
     return replace(posed, axes=d).having(n_components_=d, spectrum_=spectrum)
 
 
-def _is_linear(estimator: Any) -> bool:
+def _is_linear(estimator: LinearReducer) -> bool:
+    """Raise AttributeError if a kernel is used: then there is no inverse_transform."""
     if getattr(estimator, "kernel", None) is not None:
         raise AttributeError(
             f"{type(estimator).__name__} with a kernel has no axes in the input space: it has no inverse_transform."
@@ -316,31 +333,29 @@ def _is_linear(estimator: Any) -> bool:
     return True
 
 
-def check_embedded(Y: Any, d: int) -> Array:
-    """Points of the embedding space as a finite array of width d."""
+def check_embedded(Y: TableLike, d: int) -> Array:
+    """Return points of the embedding as a finite array with d columns."""
     with np.errstate(over="ignore", invalid="ignore"):
-        Y = check_array(Y, dtype=[np.float64, np.float32], ensure_2d=False, input_name="Y")
-    if Y.ndim != 2 or Y.shape[1] != d:
-        raise InputError(f"Y must have shape (n_points, {d}); got {Y.shape}.")
-    return Y
+        found: Array = check_array(Y, dtype=[np.float64, np.float32], ensure_2d=False, input_name="Y")
+    if found.ndim != 2 or found.shape[1] != d:
+        raise InputError(f"Y must have shape (n_points, {d}); got {found.shape}.")
+    return found
 
 
-def _without_kernel(estimator: Any) -> bool:
+def _without_kernel(estimator: FeatureReducer) -> bool:
     return estimator.kernel is None
 
 
-def refuse_idle(estimator: Any) -> None:
+def refuse_idle(estimator: FeatureReducer) -> None:
+    """Raise if a parameter would have no effect because of another one."""
     if estimator.kernel is None and estimator.landmarks is not None:
         raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")
     if estimator.kernel is not None and estimator.reduce is not None:
         raise InputError(
             "reduce= keeps principal axes of the inputs and does not apply with kernel=: use landmarks= instead."
         )
-    metric = getattr(estimator, "metric", None)
-    if estimator.kernel is not None and (metric, getattr(estimator, "metric_params", None)) not in (
-        (None, None),
-        ("euclidean", None),
-    ):
+    metric, parameters = getattr(estimator, "metric", None), getattr(estimator, "metric_params", None)
+    if estimator.kernel is not None and (metric not in (None, "euclidean") or parameters is not None):
         raise InputError(
             f"metric={metric!r} compares coordinates, and the axes of a kernel's feature space have no order or direction of their own: "
             "neighbours there are Euclidean. Leave metric= out, or kernel=."
@@ -440,8 +455,8 @@ class FeatureReducer(LinearReducer):
     _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, linear=_without_kernel, idle=refuse_idle)
 
 
-def features_of(estimator: Any, sample: Sample) -> Features:
-    """The coordinates that the axes of a `FeatureReducer` are combinations of."""
+def features_of(estimator: FeatureReducer, sample: Sample) -> Features:
+    """Return the features that the axes are combinations of."""
     if sample.features is not None:
         return sample.features
     X, seed = sample.x.values, estimator.random_state
@@ -453,24 +468,24 @@ def features_of(estimator: Any, sample: Sample) -> Features:
     return Features.kernel(estimator.kernel, sample.x.under_kernel, landmarks=estimator.landmarks, random_state=seed)
 
 
-def points_of(estimator: Any, basis: Features, sample: Sample) -> Any:
-    """The points whose neighbours, distances and weights count: the inputs, their principal axes with ``reduce=``, or kernel features."""
+def points_of(estimator: FeatureReducer, basis: Features, sample: Sample) -> Matrix:
+    """Return the points for neighbours, distances and weights: X, its principal axes with ``reduce=``, or kernel features."""
     if estimator.kernel is not None:
         check_neighbours(estimator, basis, neighbours_sought(estimator))
     return basis.Z if estimator.kernel is not None or estimator.reduce is not None else as_rows(sample.x.values)
 
 
-def check_neighbours(estimator: Any, basis: Features, k: int | None, codes: Any = None) -> None:
-    """Warn where rounding decides about k neighbours among features of a kernel: with codes about those of a class, and rivals."""
+def check_neighbours(estimator: SpectralReducer, basis: Features, k: int | None, codes: Index | None = None) -> None:
+    """Warn if rounding decides which k points are neighbours in the feature space of a kernel. With codes, neighbours are of one class."""
     if k is not None:
-        rivals = (estimator.n_rivals or k) if hasattr(estimator, "n_rivals") else 0
+        rivals = (getattr(estimator, "n_rivals", None) or k) if hasattr(estimator, "n_rivals") else 0
         warn_of_strangers(np.asarray(basis.raw), k, codes, rivals)
 
 
-def neighbours_sought(estimator: Any) -> int | None:
-    """How many neighbours a graph over features of a kernel is to have; None where they are not ranked."""
+def neighbours_sought(estimator: SpectralReducer) -> int | None:
+    """Return the number of neighbours in a graph over kernel features; None if the graph does not rank them."""
     graph = getattr(estimator, "graph", "all")
     if graph is None:
-        return estimator.n_neighbors or KNN().n_neighbors
+        return getattr(estimator, "n_neighbors", None) or KNN().n_neighbors
     k = getattr(graph, "n_neighbors", None) if hasattr(graph, "build") and getattr(estimator, "gamma", True) else None
     return int(k) if isinstance(k, Integral) else None  # other values are refused when the graph is built

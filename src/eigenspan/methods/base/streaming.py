@@ -156,7 +156,7 @@ class Streaming:
         """The fit with sums of its rows, if it was made without them and they are cheap: `partial_fit` may go on from them."""
         if "moments_" in fitted.attributes or self._needs_rows() is not None or sample.x.lazy or sample.x.pairs:
             return fitted
-        if self._input.of(self).missing != "refuse" and _has_gaps(sample.x.values):  # type: ignore[attr-defined]
+        if self._accepted().missing != "refuse" and _has_gaps(sample.x.values):  # type: ignore[attr-defined]
             return fitted  # rows with gaps have no sums
         beside = sample.y if isinstance(sample.y, tuple) else (sample.y,)
         if not _are_cheap([table.values for table in (sample.x, *beside) if isinstance(table, Points)]):
@@ -215,7 +215,7 @@ class LabelledStreaming(Streaming):
         if scatters.basis.dim == 0:
             n = scatters.basis.raw.shape[0] if scatters.sums is None else scatters.sums.n
             raise DimensionError(f"All {n} rows coincide: there are no dimensions to show.")
-        fitted = axes(self).fit(self._pose_scatters(scatters))
+        fitted = axes(self).fit(self._pose_scatters(scatters))  # type: ignore[arg-type]
         if scatters.sums is None or scatters.smooth is not None or self.kernel is not None:  # type: ignore[attr-defined]
             return fitted
         return fitted.having(moments_=scatters.sums, n_samples_seen_=scatters.sums.n)
@@ -235,7 +235,7 @@ class LabelledStreaming(Streaming):
         if reads_once(self) and is_tall(X) and sample.features is None:
             with stage("moments"):
                 return Scatters.of_classes(X, y)
-        return Scatters.of_basis(features_of(self, sample), y.codes, y.count)
+        return Scatters.of_basis(features_of(self, sample), y.codes, y.count)  # type: ignore[arg-type]
 
     @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)

@@ -1,4 +1,4 @@
-"""The table of methods, one row for each class that states its facts."""
+"""The table of methods: each class adds its row with the decorator `method` or `besides`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ..._documented import documented
 from ...data.y import ClassLabels
-from .contract import FeatureReducer, LinearReducer
+from .contract import FeatureReducer, LinearReducer, Reducer
 
 Class = TypeVar("Class", bound=type)
 
@@ -51,7 +51,7 @@ class Method:
 
 
 ROWS: list[Method] = []
-#: What the contract of reducers does not fit: it predicts or learns weights, reads counts, or is built around another method.
+#: Classes that are not reducers: they predict, learn weights, read counts, or wrap another method.
 BESIDES: list[Method] = []
 
 
@@ -63,7 +63,7 @@ def method(family: str, form: str, unit: str, cost: str, source: str, *aliases: 
     family : str
         One of `FAMILIES`.
     form : str
-        What is minimised or maximised.
+        The quadratic form that is minimised or maximised.
     unit : str
         The quadratic form that is kept at one.
     cost : str
@@ -85,7 +85,7 @@ def method(family: str, form: str, unit: str, cost: str, source: str, *aliases: 
 def besides(
     family: str, form: str, unit: str, basis: str, supervision: str, cost: str, source: str, *aliases: str
 ) -> Callable[[Class], Class]:
-    """The same for a class of `BESIDES`, of which basis and supervision are told."""
+    """Class decorator: add the class to `BESIDES`, and complete its docstring; see `method` for the parameters."""
 
     def decorate(cls: Class) -> Class:
         facts = family, form, unit, basis, supervision, cost, source
@@ -95,19 +95,20 @@ def besides(
     return decorate
 
 
-def _basis(cls: Any) -> str:
+def _basis(cls: type) -> str:
+    """Return the basis of the axes: "linear or kernel", "linear", or what the class names."""
     if issubclass(cls, FeatureReducer):
         return "linear or kernel"
-    linear = issubclass(cls, LinearReducer) or cls._input.linear is True
+    linear = issubclass(cls, LinearReducer) or (issubclass(cls, Reducer) and cls._input.linear is True)
     return "linear" if linear else getattr(cls, "_basis", "samples")
 
 
-def _supervision(cls: Any) -> str:
-    """What y is for, unless parameters say otherwise."""
+def _supervision(cls: type[Reducer]) -> str:
+    """Return the kind of y that the class reads by default."""
     template = cls()
-    y = cls._input.of(template).y
+    y = template._accepted().y
     if y is None:
         return "none" if cls._input.y is None else "optional"
     if not isinstance(y, ClassLabels):
         return str(y.kind)
-    return "some labels" if template.unlabeled == -1 else "labels"
+    return "some labels" if template._accepted().unlabeled == -1 else "labels"

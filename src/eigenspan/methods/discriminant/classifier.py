@@ -13,13 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._checks import real_numbers
 from ..._compat import ClassifierMixin
+from ..._types import Array
 from ...data import read_new
 from ...data.rows.storage import refuse_non_finite
 from ...errors import LabelError, LabelWarning, warn
 from ...problem import Fitted, Map, Posed, Scatters
 from ...problem.class_rule import ClassRule, class_rule
-
-Array = NDArray[np.float64]
 
 #: Share of the total scatter within the classes that is rounding.
 _NOTHING = 1e-13

@@ -93,7 +93,7 @@ class SupervisedNonlinearLocalEmbedding(SpectralReducer):
     _basis: ClassVar[str] = "kernel"
 
     def _pose(self, sample: Sample) -> Posed:
-        basis = features_of(self, sample)
+        basis = features_of(self, sample)  # type: ignore[arg-type]
         if self.n_neighbors is not None:
             check_n_neighbors(self.n_neighbors, sample.x.values)
         rows = sample.x.points

@@ -1,4 +1,4 @@
-"""Methods that scikit-learn has well made, under this library's interface: `embedding_`, a map for new points, diagnostics."""
+"""Methods of scikit-learn and other libraries with the interface of this library: `embedding_`, a map for new points, diagnostics."""
 
 from __future__ import annotations
 
@@ -34,36 +34,33 @@ class _AsGiven:
     """Reader of a y that is passed to the other library unchanged."""
 
     needed: bool
+    kind: ClassVar[str] = "none"
 
-    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> None:
+    def read(self, y: object, n: int, *, name: str, unlabeled: object) -> None:
         if self.needed:
             refuse_none(y, name)
 
 
-def _refuse_truth_values(external: Any) -> None:
-    """scikit-learn takes True for the number one."""
+def _refuse_truth_values(external: External) -> None:
+    """Raise for booleans as ``n_components``, which scikit-learn takes for a number."""
     if isinstance(getattr(external.estimator, "n_components", None), bool):
         raise InputError(
             f"n_components={external.estimator.n_components} is a truth value: give the number of components."
         )
 
 
-def _labels_of(external: Any) -> _AsGiven | None:
-    """How y is read; None where the estimator has no place for it."""
+def _labels_of(external: External) -> _AsGiven | None:
+    """Return the reader of y; None if the estimator does not accept y."""
     tags = getattr(external.estimator, "__sklearn_tags__", None)
     needed = tags is not None and not isinstance(external.estimator, type) and tags().target_tags.required
-    return _AsGiven(needed) if needed or _takes_labels(external.estimator) else None
-
-
-def _takes_labels(estimator: Any) -> bool:
-    """Whether both ``fit`` and ``fit_transform`` can be called with y: the second may be scikit-learn's, which calls the first."""
-    ways = (getattr(estimator, name, None) for name in ("fit", "fit_transform"))
-    return all(accepts(way, None, None) for way in ways if way is not None)
+    # both must accept y: the ``fit_transform`` of scikit-learn's mixin calls ``fit``
+    ways = (getattr(external.estimator, name, None) for name in ("fit", "fit_transform"))
+    return _AsGiven(needed) if needed or all(accepts(way, None, None) for way in ways if way is not None) else None
 
 
 @contextmanager
-def _explaining(estimator: Any, X: Array) -> Iterator[None]:
-    """What another library says to values that it cannot work with, and what it was given."""
+def _explaining(estimator: object, X: Array) -> Iterator[None]:
+    """Turn errors of the other library into `InputError`, with the estimator and the shape of X."""
     try:
         yield
     except EigenspanError:

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._parameters import ArrayLike, Marker, NotNegative, parameter
+from ..._types import Index
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...errors import LabelError
@@ -18,8 +18,6 @@ from ...problem.forms import every_pair, laplacian, other_class, same_class
 from ..base.contract import Components, FeatureReducer, features_of
 from ..base.table import method
 from ..discriminant.label_kernels import LabelledProjection, bounded
-
-Index = NDArray[np.intp]
 
 
 def _labels_unless_linked(estimator: Any) -> ClassLabels:

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
+from ..._types import Array
 from ...data import Classes
 from ...numerics.eigen import dense
 from ...numerics.factor.pivoted import pivoted_cholesky
@@ -27,8 +27,6 @@ from ...numerics.memory import require
 from ...numerics.nearest.metric import median_width
 from ...numerics.nearest.squares import gaussian_kernel
 from ...numerics.threads import one_blas_thread
-
-Array = NDArray[np.float64]
 
 #: Numbers in a block of gradients.
 _BLOCK = 2**22

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Seed, Share, Tolerance, attribute, parameter
+from ..._types import Array
 from ...data import Input, Sample
 from ...errors import ConvergenceWarning, DimensionError, InputError, warn
 from ...numerics.eigen import dense
@@ -18,8 +18,6 @@ from ...problem import Fitted, Map, orientation_of
 from ...problem.spectrum import seed_of
 from ..base.contract import Components, Reducer
 from ..base.table import besides
-
-Array = NDArray[np.float64]
 
 #: Newton's steps of one row, and the decrement, relative to the row's mass, at which they end.
 _STEPS, _SETTLED = 60, 1e-14

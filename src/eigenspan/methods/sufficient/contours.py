@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Share, Tolerance, attribute
+from ..._types import Array, Index
 from ...data import Sample
 from ...data.rows.storage import blocks
 from ...errors import LabelError
@@ -21,9 +21,6 @@ from ..base.table import method
 from .inverse_regression import InverseRegression, SlicedRegression, Spherical, spherical_rows
 from .response_slices import Response, check_slices, slice_moments, table_of
 from .sir import directional_matrix, means_matrix
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Rows among which those near a line are looked for.
 _CROWD = 1000

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
 from ..._parameters import Count, NotNegative, Positive, Tolerance, Verbose, attribute
+from ..._types import Array
 from ...data import Input, Sample
 from ...data.y import ClassLabels, Responses, Targets
 from ...errors import ConvergenceWarning, DimensionError, PrecisionWarning, RidgeWarning, warn
@@ -27,8 +28,6 @@ from ..base.contract import LandmarkRows, LinearReducer
 from ..base.table import method
 from ..discriminant.label_kernels import bounded
 from .conditional_covariance import Regression, median_distance, response_features
-
-Array = NDArray[np.float64]
 
 #: Above this number of points some of them stand for all, so many unless told.
 MANY, LANDMARKS = 2000, 500

@@ -8,16 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc
 
+from ..._types import Array, Index
 from ...data import Classes, LazyNumbers, Numbers
 from ...errors import LabelError, LabelWarning, warn
 from ...graphs.class_graphs import edges_among, slice_edges, slices
 from ...numerics.eigen import dense
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 class Slices:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..._parameters import ArrayLike, Count, NotNegative, Seed, attribute
-from ...data import Input, Sample, read
+from ...data import Input, Sample
 from ...data.other_views import OtherView
 from ...data.rows.joint_moments import JointMoments
 from ...data.rows.storage import in_precision_of
@@ -280,7 +280,7 @@ class CCA(Streaming, TwoViews):
         ndarray of shape (n_components,)
             At least 1/(n_permutations + 1).
         """
-        views = self._views(read(self, X, y)[0])
+        views = self._views(self._read_sample(X, y)[0])
         if views.surplus and not any(ridges_of(self.ridge, 2)):
             raise InputError(
                 f"The views have {views.ranks[0]} and {views.ranks[1]} dimensions and there are {views.n} rows: every order of the rows "

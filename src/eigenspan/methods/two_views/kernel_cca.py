@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._parameters import NotNegative, Seed, attribute
+from ..._types import Array
 from ...data import Input, Sample
 from ...data.other_views import OtherView
 from ...data.read import is_precomputed
@@ -24,8 +24,6 @@ from ...problem.white_views import View, Views
 from ..base.contract import Kernels, LandmarkRows
 from ..base.table import method
 from .variates import TwoViews
-
-Array = NDArray[np.float64]
 
 
 def _other_kernel(estimator: Any) -> Any:

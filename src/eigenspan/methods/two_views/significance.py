@@ -6,15 +6,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils import check_random_state
 
+from ..._types import Array
 from ...errors import InputError
 from ...numerics.eigen import dense
 from ...problem.white_views import Views
-
-Array = NDArray[np.float64]
 
 
 def wilks_table(correlations: Array, n: int, p: int, q: int) -> Any:

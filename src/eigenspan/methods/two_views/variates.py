@@ -101,7 +101,7 @@ class TwoViews(Reducer):
             rows = lazy_rows(y, "y", numbers=True)
             self._check_other(rows.width)
             return rows.map(Placed(self.y_map_, linear=True), int(self.y_map_.width), rows.dtype)
-        Y = read_view(y, sparse=self._input.of(self).sparse)
+        Y = read_view(y, sparse=self._accepted().sparse)
         self._check_other(Y.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):
             return in_precision_of(Y, self.y_map_(Y))

@@ -8,11 +8,11 @@ from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import stage
 from ..._parameters import ArrayLike, Count, NotNegative, attribute
+from ..._types import Array, Index
 from ...data import Input, Points, Sample, read_new
 from ...data.distorted_samples import Copies, DistortedCopies, copies_of, functions_of
 from ...data.rows.storage import in_precision_of
@@ -23,9 +23,6 @@ from ...problem.spectrum import seed_of
 from ..base.contract import SpectralReducer
 from ..base.table import method
 from .oriented_pca import Distortions, OrientedPCA
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

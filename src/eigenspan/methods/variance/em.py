@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
 from ...errors import ConvergenceWarning, DegenerateWarning, warn
@@ -21,8 +20,6 @@ from ...numerics.memory import require
 from ...numerics.threads import one_blas_thread
 from ...problem.dimension_rules import bic
 from .missing_entries import Gapped, Latent, Triangle
-
-Array = NDArray[np.float64]
 
 #: Noise, relative to the mean variance of an entry, below which the axes explain everything.
 _FLOOR = 1e-10

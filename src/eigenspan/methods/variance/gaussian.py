@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..._types import Array
 from ...data import read_new
 from ...data.rows.storage import blocks
 from ...errors import DimensionError
 from ...problem.dimension_rules import NOTHING, minka_dimension
 from ...problem.scale import roots
-
-Array = NDArray[np.float64]
 
 
 class PrincipalGaussian:

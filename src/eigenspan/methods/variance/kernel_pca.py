@@ -9,12 +9,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import available_if
 from ..._parameters import Finite, NotNegative, Positive, attribute, parameter
-from ..._types import Index, Matrix
+from ..._types import Array, Index, Matrix
 from ...data import Input, Sample
 from ...errors import IndefiniteWarning, KernelError, warn
 from ...graphs.landmarks import suggested_landmarks
@@ -44,8 +43,6 @@ from ...problem.scale import positive, roots
 from ..base.contract import Components, Kernels, LandmarkRows, SpectralReducer, check_embedded
 from ..base.table import method
 from .pca import PCA as PCA
-
-Array = NDArray[np.float64]
 
 
 def _kernel_matrix(rows: Any, sample: Sample) -> Array:

@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._types import Array, Index
 from ...data.rows.storage import blocks, refuse_out_of_range
 from ...errors import InputError, MissingWarning, warn
 from ...numerics.eigen import dense
 from ...numerics.memory import require
 from ...numerics.threads import one_blas_thread
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Numbers in the stacked systems of a piece, and its rows.
 _STACK, _ROWS = 2**21, 4096

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning as NotConverged
 
+from ..._types import Array
 from ...data.rows.storage import blocks
 from ...errors import InputError
 from ...numerics.eigen.centred import Centred, leading_axes
 from ...numerics.threads import one_thread
 from ...problem.scale import roots
 from .gaussian import log_density
-
-Array = NDArray[np.float64]
 
 #: Rows' worth of responsibility below which a component is empty, and how often empty ones are begun anew.
 _EMPTY, _ANEW = 0.5, 3

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Seed, Tolerance, attribute, parameter
-from ..._types import Index
+from ..._types import Array, Index
 from ...data import Input, Sample, read_new
 from ...data.rows.storage import in_precision_of
 from ...errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError, warn
@@ -22,8 +22,6 @@ from ...problem.spectrum import seed_of
 from ..base.contract import Components, Reducer
 from ..base.table import method
 from .mixture_em import Course, Mixture, climb, spread_within, start
-
-Array = NDArray[np.float64]
 
 
 @method("variance", "max likelihood of several W z + noise", "latent", "k n D min(n, D) a step", "S3 §3.3")

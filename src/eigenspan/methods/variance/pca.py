@@ -96,7 +96,7 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
 
     def _features(self, sample: Sample) -> Features:
         if self.center:
-            return features_of(self, sample)
+            return features_of(self, sample)  # type: ignore[arg-type]
         return Features.linear(sample.x.values, reduce=self.reduce, center=False, random_state=self.random_state)
 
     def _about(self, moments: Moments) -> Moments:

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import ClusterMixin
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Seed, Share, Verbose, attribute, parameter
+from ..._types import Array, Index
 from ...data import Input, Sample, read_new
 from ...data.rows.storage import refuse_non_finite
 from ...errors import DegenerateWarning, InputError, warn
@@ -23,9 +23,6 @@ from ...problem.orientation import sign_of
 from ...problem.spectrum import seed_of
 from ..base.contract import Reducer
 from ..base.table import besides
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Of a cluster's largest score: what lies so near to its centroid's plane is on it, and goes to the left.
 _ON_THE_PLANE = 1e-10

@@ -12,12 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._types import Array
+from ..._types import Array, Mask
 from ..eigen import dense
-
-Mask = NDArray[np.bool_]
 
 #: Maximum number of conjugate gradient steps, and the regularisation of a singular Hessian.
 _INNER, _REGULAR = 200, 1e-10
