@@ -184,7 +184,7 @@ def takes_dask(name: str) -> bool:
     """Whether a method fits Dask arrays by landmarks: those declare it, with the conditions under which they do."""
     probe = es.TraceReducer(basis="kernel") if name == "TraceReducer" else es.make(name)
     probe.set_params(landmarks=3, **({} if name in ("KernelPCA", "KernelCCA") else {"kernel": "rbf"}))
-    return bool(probe._input.of(probe).blocks)
+    return bool(probe._accepted().blocks)
 
 
 #: Methods with a kernel.
