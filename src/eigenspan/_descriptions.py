@@ -23,6 +23,9 @@ weights
     Edge weights: ``Heat(sigma)`` = exp(−d²/σ²), where σ is half the median distance unless given; ``LocalScaling(k)``;
     ``Binary()``; ``Cosine()``; ``Powered(weights, alpha)``. ``"precomputed"`` uses the numbers on the edges of a given
     graph as weights.
+extension
+    How new points are placed: by the eigenfunction formula, at the weighted mean of their neighbours, or by local
+    reconstruction. Training points keep their own embedding.
 axes
     Weights of the axes [S2, §2.3]: as solved, scaled to length one, times the root of what each axis gains, or both of
     these. An axis without gain becomes zero. It has no effect with ``scale="unit-variance"``.

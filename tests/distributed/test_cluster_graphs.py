@@ -183,7 +183,7 @@ def test_what_a_cluster_does_not_do_is_refused_with_a_way_out(parameters: dict[s
 
 def test_a_graph_in_pieces_is_refused() -> None:
     X = np.vstack([clouds(200), 1e3 + clouds(200)])
-    with pytest.raises(DisconnectedError, match="2 pieces"):
+    with pytest.raises(DisconnectedError, match="2 components"):
         LaplacianEigenmaps(2, weights="binary").fit(da.from_array(X, chunks=(150, -1)))
 
 

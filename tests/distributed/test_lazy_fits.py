@@ -190,7 +190,7 @@ def test_labels_that_are_none() -> None:
 def test_methods_that_need_all_rows_say_so() -> None:
     rows = cut(X, 700)
     for estimator, words in (
-        (es.LLE(), r"LLE needs the neighbour graph .*landmarks=m .*X\.compute\(\)"),
+        (es.LLE(), r"the neighbour graph .*landmarks=m .*X\.compute\(\)"),
         (es.PCA(reduce=3), r"PCA with reduce= needs all rows"),
         (es.LPP(), "LPP needs all rows"),
         (es.SAVE(n_permutations=9), "SAVE with n_permutations= needs all rows"),

@@ -58,7 +58,7 @@ def test_copies_share_the_place_of_the_known_one(case: Any) -> None:
 def test_two_places_of_one_point() -> None:
     rows, known = np.append(np.arange(120), 0), np.vstack([KNOWN, KNOWN[:1] + 0.5])
     with pytest.warns(
-        DuplicateWarning, match="2 known points equal others in X and not in their coordinates, by up to 0.25"
+        DuplicateWarning, match="2 known points equal others in X but have different coordinates, up to 0.25"
     ):
         found = es.Anchored(es.LTSA(2)).fit(X[rows], known)
     np.testing.assert_allclose(found.embedding_[[0, -1]], np.tile(KNOWN[0] + 0.25, (2, 1)))

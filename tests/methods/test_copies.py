@@ -18,6 +18,9 @@ from cases import Case, estimators, over
 from eigenspan import KNN, Heat, Radius
 from eigenspan.errors import DuplicateWarning, EigenspanWarning, GraphError, InputError, LocalisationWarning
 from eigenspan.graphs import reconstruction_weights
+from eigenspan.methods.base.graph_embedding import GraphEmbedding
+from eigenspan.methods.base.reductions import Distinct
+from eigenspan.methods.unfolding import Unfolding
 from eigenspan.problem.forms import (
     hessian_alignment,
     modified_alignment,
@@ -76,10 +79,11 @@ def assert_copies_together(found: Any, X: Any) -> None:
 # ---------------------------------------------------------------------- one place
 def test_all_implicit_methods_but_unfolding_count_copies() -> None:
     """Unfolding contracts copies itself, with a certificate for all rows."""
-    implicit = [case.template for case in estimators() if hasattr(case.template, "_takes_masses")]
+    implicit = [case.template for case in estimators() if isinstance(case.template, GraphEmbedding)]
+    counting = {type(e).__name__ for e in implicit if any(isinstance(each, Distinct) for each in e._reductions())}
     others = {"ManifoldKDR", "ConformalEigenmaps", "EigenmapClassifier"}  # combine embeddings that count them
-    assert {type(e).__name__ for e in implicit if e._takes_masses} == NAMES - {"SpectralClustering"} | others
-    assert all("MVU" in type(e).__name__ or "Action" in type(e).__name__ for e in implicit if not e._takes_masses)
+    assert counting == NAMES - {"SpectralClustering"} | others
+    assert all(isinstance(e, Unfolding) for e in implicit if type(e).__name__ not in counting)
 
 
 @over(GRAPH_METHODS)
@@ -415,7 +419,7 @@ def test_the_largest_component(case: Case) -> None:
 def test_more_neighbours_than_distinct_rows(settings: dict[str, Any]) -> None:
     X = np.repeat(ROLL[:8], 4, axis=0)
     with pytest.raises(
-        GraphError, match=r"n_neighbors=12 must lie between 1 and 7: of the 32 rows only 8 are distinct"
+        GraphError, match=r"n_neighbors=12 must lie between 1 and 7: only 8 of the 32 rows are distinct"
     ):
         es.LLE(**settings).fit(X)
     assert fitted(es.LLE(), X).graph_.distances.nnz == 8 * 7  # the default takes what there is

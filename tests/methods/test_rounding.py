@@ -168,9 +168,9 @@ def test_saved_and_loaded(tmp_path: Any) -> None:
 
 def test_what_cannot_be() -> None:
     X, _ = chain()
-    with pytest.raises(InputError, match=says('assign="threshold" cuts one vector in two', "n_clusters=3")):
+    with pytest.raises(InputError, match=says('assign="threshold" splits one vector in two', "n_clusters=3")):
         es.SpectralClustering(3, assign="threshold").fit(X)
-    with pytest.raises(InputError, match=says("normalize_rows=True", "a number has no length")):
+    with pytest.raises(InputError, match=says("splits one vector in two", "normalize_rows=True")):
         es.SpectralClustering(2, assign="threshold", normalize_rows=True).fit(X)
     with pytest.raises(InputError, match=says("the embedding has 1", "n_components=2")):
         es.SpectralClustering(2, assign="threshold", n_components=1).fit(X)

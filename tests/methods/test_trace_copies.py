@@ -81,6 +81,6 @@ def test_rows_of_a_given_graph_are_brought_together() -> None:
         graph = es.KNN(8).build(X)
     with pytest.warns(EigenspanWarning) as told:
         found = es.TraceReducer(2, basis="samples", minimise="laplacian", graph=graph).fit(X)
-    assert "brought there" in str([str(warning.message) for warning in told])
+    assert "moved to their mean" in str([str(warning.message) for warning in told])
     np.testing.assert_array_equal(found.embedding_, found.embedding_[FIRST])
     np.testing.assert_array_equal(found.transform(X), found.embedding_)

@@ -18,7 +18,7 @@ source: Any = pytest.importorskip("benchmarks.house_source", reason="benchmarks/
 LIMITS: dict[str, float] = {
     "own classes of a method, median": 7,
     "own classes of a method, most": 11,
-    "hooks that 3 classes define": 35,
+    "hooks that 3 classes define": 25,
     "methods that state their problem twice": 10,
     "hooks for where the rows lie": 45,
     "declarations of where rows may lie": 24,

@@ -124,7 +124,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     "too few points for eigenvectors": (
         lambda: es.ConformalEigenmaps().fit(X[:3]),
-        ["n_components=2 exceeds 1", "more points that differ"],
+        ["n_components=2 exceeds 1", "more distinct points"],
     ),
     "fewer eigenvectors than axes": (
         lambda: es.ConformalEigenmaps(3, n_eigenvectors=2).fit(X),
@@ -132,7 +132,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     "more clusters than places": (
         lambda: es.SpectralClustering(4).fit(np.repeat(X[:3], 20, axis=0)),
-        ["n_clusters=4 exceeds 3", "rows that differ"],
+        ["n_clusters=4 exceeds 3", "distinct rows"],
     ),
     "a sparse kernel": (lambda: es.complete_kernel(sp.csr_array(K)), ["sparse matrix of shape (60, 60)", "toarray"]),
     "no steps": (lambda: es.complete_kernel(GAPS, max_iter=-1), ["max_iter=-1", "at least 1"]),

@@ -42,6 +42,8 @@ class Sample(Generic[X_co, Y_co]):
         Row numbers in X, if this is a subset.
     features : Features or None
         A basis over X that was built before, for fits that differ in other parameters only.
+    graph : NeighbourGraph or None
+        The neighbour graph of these points, once it is built.
     """
 
     x: X_co
@@ -50,6 +52,7 @@ class Sample(Generic[X_co, Y_co]):
     given: Any = None
     rows: Index | None = None
     features: Any = None
+    graph: Any = None
 
     @property
     def n(self) -> int:
@@ -76,4 +79,5 @@ class Sample(Generic[X_co, Y_co]):
     def take(self, rows: Index) -> Self:
         """Return some of the points with their y."""
         some: Any = {"x": self.x.take(rows), "y": None if self.y is None else self.y.take(rows)}
-        return replace(self, **some, rows=rows if self.rows is None else self.rows[rows], features=None)
+        places = rows if self.rows is None else self.rows[rows]
+        return replace(self, **some, rows=places, features=None, graph=None)

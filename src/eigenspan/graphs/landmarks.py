@@ -7,21 +7,19 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from .._checks import Spec
 from .._documented import documented
 from .._parameters import Count, parameter
+from .._types import Array, Index
 from ..errors import GraphError, InputError
 from ..numerics.eigen import dense
 from ..numerics.factor.pivoted import EQUAL, first_largest, pivoted_cholesky
 from ..numerics.memory import require
 from ..numerics.nearest.metric import median_width, point_distances
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 #: ``(i, j) -> K[i, j]`` for two arrays of row numbers.
 KernelBlock = Callable[[Index, Index], Array]
 
@@ -96,9 +94,7 @@ def choose_landmarks(
     """
     n = X.shape[0]
     if precomputed and X.shape[1] != n:
-        raise GraphError(
-            f"Landmarks are rows and columns of precomputed distances, which must be square; X has shape {X.shape}."
-        )
+        raise GraphError(f"Landmarks need a square matrix of precomputed distances; X has shape {X.shape}.")
     wanted = check_landmarks(landmarks, n, how)
     if not isinstance(wanted, Landmarks):
         return wanted
@@ -244,9 +240,8 @@ def _systematic(shares: Array, cells: Index, rng: Any) -> Index:
 
 
 def _diagonal(kernel: KernelBlock, rows: Index, step: int = 256) -> Array:
-    return np.concatenate(
-        [np.diagonal(kernel(rows[i : i + step], rows[i : i + step])) for i in range(0, rows.size, step)]
-    )
+    parts = (rows[i : i + step] for i in range(0, rows.size, step))
+    return np.concatenate([np.diagonal(kernel(part, part)) for part in parts])
 
 
 def _inclusion(scores: Array, m: int) -> Array:

@@ -5,18 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from .._types import Index
 from ..data.x import Affinities, Distances, Pairs, Points
 from ..errors import InputError
 from .distributed.landmark_pool import lazy_landmarks
 from .landmarks import Landmarks, choose_landmarks
 from .neighbours.accept import affinity_graph, as_graph, distance_graph
-from .neighbours.connect import Needs, ensure_connected
 from .neighbours.graph import NeighbourGraph
-
-Index = NDArray[np.intp]
 
 
 def neighbour_graph(
@@ -33,13 +28,6 @@ def neighbour_graph(
         raise InputError(f"A graph cannot be built from {x.noun}: pass points, distances or affinities.")
     finder: Any = built.finder
     return built if x.rows is None else replace(built, finder=replace(finder, columns=x.rows))
-
-
-def connect(
-    x: Points | Pairs, graph: NeighbourGraph, policy: str, needs: Needs = "connected"
-) -> tuple[NeighbourGraph, Index | None]:
-    """Apply the policy for disconnected graphs. Return the graph and the rows that it covers (None for all)."""
-    return ensure_connected(graph, x.values, policy, precomputed=isinstance(x, Pairs), needs=needs)
 
 
 def landmark_rows(x: Points | Pairs, wanted: Any, *, how: str = "random", random_state: Any = 0) -> Index:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from .._parameters import Count, Marker, NotNegative, TypeName, Verbose, attribu
 from ..data import Input, Sample
 from ..data.y import ClassLabels
 from ..errors import EigenspanError, InputError
-from ..graphs import Needs, NeighbourGraph, Weights, affinity, as_graph, ensure_connected, reconstruction_weights
+from ..graphs import NeighbourGraph, Weights, affinity, as_graph, reconstruction_weights
 from ..graphs.weights.rules import refuse_found_edges
 from ..problem import (
     Features,
@@ -46,8 +47,8 @@ from ..problem.forms import (
     within,
 )
 from .base.contract import Kernels, LandmarkRows, SpectralReducer, axes, check_neighbours, neighbours_sought
-from .base.duplicates import over_distinct
 from .base.graph_embedding import Graph, barycentric, check_given
+from .base.reductions import Connected, Distinct, Neighbours, fit_posed
 from .discriminant.pair_costs import RatioWeights
 
 Array = NDArray[np.float64]
@@ -80,10 +81,6 @@ class _Forms:
             if self.basis is not None and e.basis == "kernel":
                 check_neighbours(e, self.basis, neighbours_sought(e))
             self._graph = as_graph(e.graph, self.points, n_neighbors=e.n_neighbors, n_jobs=e.n_jobs)
-            if e.basis == "samples":  # only implicit embeddings need a connected graph
-                named = [form for form in (e.minimise, e.maximise, e.over, e.unit) if isinstance(form, str)]
-                needs: Needs = "one closed class" if {"reconstruction", "modified"} & set(named) else "connected"
-                self._graph, _ = ensure_connected(self._graph, self.points, e.disconnected, needs=needs)
         return self._graph
 
     def get(self, form: Any) -> Form:
@@ -271,13 +268,21 @@ class TraceReducer(SpectralReducer):
         if self.basis != "samples":
             return super()._fit(sample)
         sample.x.refuse_one_place()
-        return over_distinct(self, sample, lambda some: axes(self).fit(self._pose_samples(some, sample)))
+        build = partial(as_graph, self.graph, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
+        reductions = (
+            Distinct(self.graph, self.n_neighbors),
+            Neighbours(lambda some: build(some.x.values)),
+            Connected(self.disconnected),
+        )
+        state = partial(self._pose_samples, sample)
+        return fit_posed(sample, reductions, state, lambda posed, _: axes(self).fit(posed))
 
-    def _pose_samples(self, some: Sample, whole: Sample) -> Posed:
-        """The embedding itself, of the distinct rows of the whole sample."""
-        forms = _Forms(self, some.x.values, some.x.masses, whole)
-        basis = Samples(some.n, barycentric(forms.graph, some.x), some.x.masses)
-        return self._posed(basis, forms).having(graph_=forms.graph)
+    def _pose_samples(self, whole: Sample, graph: NeighbourGraph, sample: Sample) -> Posed:
+        """Pose the problem of the embedding itself, of the distinct rows of the whole sample."""
+        forms = _Forms(self, sample.x.values, sample.x.masses, whole)
+        forms._graph = graph
+        basis = Samples(sample.n, barycentric(graph, sample.x), sample.x.masses)
+        return self._posed(basis, forms)
 
     def _pose(self, sample: Sample) -> Posed:
         if self.basis == "kernel":

@@ -79,6 +79,11 @@ class Axes:
         return spectrum.vectors * scale(spectrum), spectrum
 
     def fit(self, posed: Posed) -> Fitted:
+        """Return the embedding, its map and all attributes, after the last step of the method."""
+        fitted = self._fit(posed)
+        return fitted if posed.after is None else posed.after(fitted)
+
+    def _fit(self, posed: Posed) -> Fitted:
         """Return the embedding, its map and the attributes of the spectrum.
 
         Signs are determined by `sign_of` in coordinates that do not depend on the machine.

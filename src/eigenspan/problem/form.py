@@ -24,6 +24,7 @@ from .._types import Array, Integers, Matrix
 from ..data.rows.projected import Rows
 from ..data.rows.storage import blocks
 from ..errors import InputError
+from ..graphs.neighbours.connect import Needs, strongest
 from ..numerics.eigen.dense import is_singular, symmetric_product
 from ..numerics.factor import permuted
 from .pairwise import PairsPart
@@ -65,6 +66,9 @@ class Form:
         M is known to be positive semidefinite.
     kills_constant : bool
         ``M 1 = 0``.
+    needs : {"connected", "one closed class"}
+        Property that a neighbour graph must have so that the constant is the only null vector of a form over it. Fits of graph
+        embeddings check it and repair the graph.
     """
 
     n: int
@@ -75,6 +79,7 @@ class Form:
     dense: Any = None
     psd: bool = False
     kills_constant: bool = False
+    needs: Needs = "connected"
 
     # ------------------------------------------------------------------ algebra
     def __add__(self, other: Form) -> Form:
@@ -96,6 +101,7 @@ class Form:
             dense=_sum(self.dense, other.dense),
             psd=self.psd and other.psd,
             kills_constant=self.kills_constant and other.kills_constant,
+            needs=strongest(self.needs, other.needs),
         )
 
     def __mul__(self, factor: float) -> Form:
@@ -200,7 +206,7 @@ class Form:
 
     def written_out(self) -> Form:
         """The same form as one n×n array."""
-        return Form(self.n, dense=self.to_dense(), psd=self.psd, kills_constant=self.kills_constant)
+        return Form(self.n, dense=self.to_dense(), psd=self.psd, kills_constant=self.kills_constant, needs=self.needs)
 
     def scaled(self, s: Array) -> Form:
         """The congruence ``diag(s) M diag(s)``."""
@@ -228,6 +234,7 @@ class Form:
             dense=dense,
             psd=self.psd,
             kills_constant=self.kills_constant,
+            needs=self.needs,
         )
 
     def to_dense(self) -> Array:

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from .._diagnostics import note, stage
 from .._types import Array, RandomState
 from ..errors import ConvergenceError, ConvergenceWarning, DimensionError, InputError, MemoryLimitError, warn
+from ..graphs.neighbours.connect import Needs, strongest
 from ..numerics.eigen import Solver, as_solver, dense
 from ..numerics.eigen.trace_ratio import trace_ratio
 from ..numerics.memory import require
@@ -96,6 +97,8 @@ class Posed:
         Reference for rounding errors of eigenvalues besides ‖A‖; see `Spectrum`.
     attributes : dict
         Other attributes of the fitted estimator, by name.
+    after : callable or None
+        Last step of the method, from `Fitted` to `Fitted`, such as a linear map of the embedding.
     """
 
     problem: TraceProblem | TraceRatio
@@ -107,10 +110,17 @@ class Posed:
     witness: Callable[[Array], Array] | None = None
     size: float = 0.0
     attributes: dict[str, object] = field(default_factory=dict)
+    after: Callable[[Any], Any] | None = None
 
     def having(self, **attributes: object) -> Posed:
         """Return a copy with more attributes."""
         return replace(self, attributes={**self.attributes, **attributes})
+
+    @property
+    def needs(self) -> Needs:
+        """The property that the neighbour graph behind these forms must have."""
+        forms = vars(self.problem).values()
+        return strongest("connected", *(form.needs for form in forms if isinstance(form, Form)))
 
 
 def pose(

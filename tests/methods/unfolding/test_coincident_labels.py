@@ -20,7 +20,7 @@ def rows(seed=0):
 def test_the_map_sends_them_to_the_mean_of_their_places(bridge):
     X, y = rows()
     labels = np.concatenate([y, 1 - y[:8]])
-    with pytest.warns(DuplicateWarning, match=r"of 32 rows coincide with rows of another label"):
+    with pytest.warns(DuplicateWarning, match=r"of 32 rows equal rows with another label"):
         fitted = es.SupervisedMVU(2, n_neighbors=4, bridge=bridge).fit(X, labels)
     Y = fitted.embedding_
     expected = Y.copy()

@@ -13,7 +13,7 @@ from eigenspan import MVU, ColoredMVU, LandmarkMVU
 from eigenspan.errors import InputError
 from eigenspan.methods.unfolding.solver_settings import SDP
 from eigenspan.methods.unfolding.task import Bounds, Held, Whole, unfold
-from eigenspan.methods.unfolding.unfolding_base import Unfolding, fit_unfolding, string_graph
+from eigenspan.methods.unfolding.unfolding_base import Unfolding
 from eigenspan.numerics.sdp import Program
 from sdp_helpers import cloud
 
@@ -85,9 +85,6 @@ def test_a_contradiction_is_refused_in_the_words_of_the_task() -> None:
 
 class Netted(Unfolding):
     """Maximum variance in a net whose strings are twice as long as they are in space: a new unfolding, in full."""
-
-    def _fit_all(self, sample: Any) -> Any:
-        return fit_unfolding(self, sample, string_graph(self, sample), self._task)
 
     def _task(self, graph: Any, sample: Any) -> Any:
         held = Held.of(2.0 * graph.undirected())

@@ -167,7 +167,7 @@ def test_equations_are_independent_and_say_all() -> None:
         (np.zeros(18), {}, LabelError, "18 actions for 20 rows.* give 19, or 20"),
         (np.zeros(21), {}, LabelError, "21 actions for 20 rows"),
         (None, {}, LabelError, "requires y to be passed"),
-        (np.zeros(19), {"landmarks": 10}, InputError, "no use for landmarks"),
+        (np.zeros(19), {"landmarks": 10}, InputError, "leave landmarks= out"),
         (np.zeros(19), {"method": "low-rank"}, InputError, "dense"),
     ],
 )
@@ -235,7 +235,7 @@ def horseshoe(n: int) -> tuple[Array, sp.csr_array]:
 def test_a_short_circuit_is_found_and_pruned(conformal: bool) -> None:
     X, circuit = horseshoe(70)
     with pytest.warns(
-        DisconnectedWarning, match="2 more pieces"
+        DisconnectedWarning, match="2 more components"
     ):  # its ends have a far neighbour, and all their edges deviate
         fitted = RelaxedMVU(1, graph=circuit, conformal=conformal).fit(X)
     assert [2, 67] in fitted.pruned_.tolist()
@@ -263,7 +263,7 @@ def test_even_sampling_is_left_alone() -> None:
 
 def test_what_pruning_cuts_is_joined_or_refused() -> None:
     X = np.vstack([cloud(40), [[30.0, 0.0, 0.0]]])
-    with pytest.warns(DisconnectedWarning, match=r"1 more pieces. The 1 of them that deviate least"):
+    with pytest.warns(DisconnectedWarning, match=r"1 more components. The 1 of them that deviate least"):
         fitted = RelaxedMVU(2, n_neighbors=5).fit(X)
     assert np.all((fitted.pruned_ == 40).any(axis=1))
     assert np.sum(fitted.certificate_.edges == 40) == 1

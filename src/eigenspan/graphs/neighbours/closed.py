@@ -14,11 +14,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from ..._types import Index
 from ...numerics.factor.pivoted import EQUAL
 from ...numerics.nearest.neighbour_lists import canonical
 from .graph import NeighbourGraph
-
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

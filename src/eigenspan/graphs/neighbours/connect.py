@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from ..._diagnostics import note, stage
+from ..._types import Array, Index
 from ...errors import DisconnectedError, DisconnectedWarning, GraphError, warn
 from ...numerics.nearest.closest_groups import Groups
 from ...numerics.nearest.engines import choose
@@ -25,10 +25,8 @@ from ...numerics.paths.csgraph import minimum_spanning_tree
 from .closed import ClosedClasses, largest_part, with_one_closed_class
 from .graph import NeighbourGraph
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 Policy = Literal["connect", "largest", "raise"]
-#: What the null space of a form needs of its graph, so that it holds the constant only.
+#: Property of a neighbour graph, from the weakest to the strongest.
 Needs = Literal["connected", "one closed class"]
 
 #: Components up to this size look for their nearest outsider in the index of all points.
@@ -56,49 +54,45 @@ def components(graph: NeighbourGraph) -> tuple[int, Index]:
     return int(count), labels
 
 
+def strongest(*needs: Needs) -> Needs:
+    """Return the strongest of several properties of a graph, each of which implies the weaker ones."""
+    return max(needs, key=get_args(Needs).index)
+
+
+def has(graph: NeighbourGraph, needs: Needs) -> bool:
+    """Whether a connected graph has the property as well. Undirected lists of a connected graph are one closed class."""
+    if needs == "connected" or graph.symmetry != "union":
+        return True
+    count = ClosedClasses.of(graph.distances).count
+    note(closed_classes=count)
+    return count == 1
+
+
 def ensure_connected(
-    graph: NeighbourGraph, X: Any, policy: str, *, precomputed: bool = False, needs: Needs = "connected"
+    graph: NeighbourGraph, X: Any, policy: str, *, precomputed: bool = False
 ) -> tuple[NeighbourGraph, Index | None]:
     """Apply the policy for disconnected graphs.
 
     Returns
     -------
     graph : NeighbourGraph
-        Connected; with a single closed class if that is what `needs` says.
+        Connected.
     kept : index array or None
         The rows it covers; None when it covers all of them.
     """
     if policy not in get_args(Policy):
         raise GraphError(f"disconnected={policy!r} must be one of {', '.join(map(repr, get_args(Policy)))}.")
-    directed = needs == "one closed class" and graph.symmetry == "union"
-    if directed and ClosedClasses.of(graph.distances).count == 1:
-        note(components=1, closed_classes=1)
-        return graph, None
-    graph, kept = _one_component(graph, X, policy, precomputed)
-    return _one_closed_class(graph, kept, policy) if directed else (_among(graph, kept), kept)
-
-
-def _among(graph: NeighbourGraph, kept: Index | None) -> NeighbourGraph:
-    return graph if kept is None else graph.subset(kept)
-
-
-def _one_component(
-    graph: NeighbourGraph, X: Any, policy: str, precomputed: bool
-) -> tuple[NeighbourGraph, Index | None]:
-    """Bridge the components, or choose the rows of the largest; the graph itself still covers all rows then."""
     count, labels = components(graph)
     note(components=count)
     if count == 1:
         return graph, None
     found = f"The neighbour graph has {count} components (of {_listed(np.bincount(labels))} points)"
     if policy == "raise":
-        raise DisconnectedError(
-            f'{found}: distances between them are undefined. {_ADVICE} Or pass disconnected="connect".'
-        )
+        raise DisconnectedError(f'{found}: their distances are undefined. {_ADVICE} Or use disconnected="connect".')
     if policy == "largest":
         kept = largest_part(labels, graph.lists())
         warn(f"{found}: {_only_some('component', kept.size, graph.n)}", DisconnectedWarning)
-        return graph, kept
+        return graph.subset(kept), kept
     with stage("bridging"):
         bridged, edges = _bridge(graph, X, labels, precomputed)
     warn(
@@ -110,13 +104,12 @@ def _one_component(
     return bridged, None
 
 
-def _one_closed_class(graph: NeighbourGraph, kept: Index | None, policy: str) -> tuple[NeighbourGraph, Index | None]:
-    """Tie the closed classes of a connected graph to the other points, or keep the largest strongly connected component."""
-    graph_of_kept = _among(graph, kept)
-    classes = ClosedClasses.of(graph_of_kept.distances)
-    note(closed_classes=classes.count)
-    if classes.count == 1:
-        return graph_of_kept, kept
+def ensure_one_closed_class(graph: NeighbourGraph, policy: str) -> tuple[NeighbourGraph, Index | None]:
+    """Apply the same policy to a connected graph with several closed classes.
+
+    Add neighbours until there is one class, or keep the largest strongly connected component. Returns are those of `ensure_connected`.
+    """
+    classes = ClosedClasses.of(graph.distances)
     found = (
         f"The neighbour lists have {classes.count} closed classes (of {_listed(classes.sizes)} points): sets of points whose neighbours "
         "all lie in the same set. Weights that rebuild each point from its neighbours cannot place them relative to each other, and "
@@ -125,8 +118,7 @@ def _one_closed_class(graph: NeighbourGraph, kept: Index | None, policy: str) ->
     if policy == "raise":
         raise DisconnectedError(f'{found}. {_ADVICE} Or pass disconnected="connect".')
     if policy == "largest":
-        rows = largest_part(classes.labels, graph_of_kept.distances)
-        rows = rows if kept is None else kept[rows]
+        rows = largest_part(classes.labels, graph.distances)
         warn(f"{found}; {_only_some('strongly connected component', rows.size, graph.n)}", DisconnectedWarning)
         return graph.subset(rows), rows
     connected, added = with_one_closed_class(graph)

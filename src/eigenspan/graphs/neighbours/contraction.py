@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from ..._types import Array, Index
 from ...numerics.nearest.row_lookup import Contraction
 from ...numerics.sdp.near_groups import near_points
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 def contract(lengths: sp.csr_array, near: float = 0.0) -> tuple[Contraction, Index, Array]:

@@ -1,44 +1,39 @@
-"""Alignment forms, local models glued together: modified LLE, Hessian LLE, LTSA and its linear version."""
+"""Alignment of local models: modified LLE, Hessian LLE, LTSA and its linear version, geodesic nullspace analysis."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
 from ..._diagnostics import stage
-from ..._parameters import attribute
-from ...data import Input, Sample
+from ..._parameters import NotNegative, attribute
+from ...data import Sample
+from ...data.x import XKind
 from ...errors import DimensionError, InputError
 from ...graphs import NeighbourGraph
 from ...numerics.eigen import dense
 from ...problem import Fitted, Form, Posed, Samples, UnitCovariance, orientation_of, pose
 from ...problem.forms import hessian_alignment, modified_alignment, tangent_alignment
 from ...problem.forms.charts import Charts, geodesic_charts, tangent_charts
-from ..base.contract import axes, features_of, points_of
-from ..base.graph_embedding import GraphEmbedding, barycentric
+from ..base.contract import features_of, points_of
+from ..base.graph_embedding import GraphEmbedding, barycentric, coordinates
 from ..base.graph_projection import GraphProjection, by_class, graph_attribute, projection_graph
 from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, method
-from ..reconstruction.lle import LLE
 
 
-class _Alignment(GraphEmbedding):
-    """Implicit methods that differ in their alignment form only."""
-
-    _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
-    _takes_masses: ClassVar[bool] = True
-
-    def _form(self, graph: NeighbourGraph, x: Any) -> Form:
-        raise NotImplementedError
-
-    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
-        basis = Samples(graph.n, barycentric(graph, x), x.masses)
-        return pose(basis, minimise=self._form(graph, x), scale=UnitCovariance(x.count))
+def aligned(graph: NeighbourGraph, x: XKind, alignment: Callable[..., Form], *given: Any, reg: float = 1e-3) -> Posed:
+    """Pose an alignment problem: coordinates of unit covariance, new points rebuilt from their neighbours."""
+    basis = Samples(graph.n, barycentric(graph, x, reg), x.masses)
+    form = alignment(coordinates(x), graph.lists(), *given, masses=x.masses)
+    return pose(basis, minimise=form, scale=UnitCovariance(x.count))
 
 
 @method("alignment", "min Σ S N Nᵀ Sᵀ, tangent spaces", "embedding", SPARSE, "Zhang & Zha 2004")
-class LTSA(_Alignment):
+class LTSA(GraphEmbedding):
     """Local tangent space alignment.
 
     .. math:: \\min_Y \\sum_i \\lVert (I - 11^T/m - U_i U_i^T) Y_i \\rVert_F^2 \\quad \\text{s.t. } \\tfrac1n Y^T Y = I,\\; Y^T 1 = 0
@@ -61,8 +56,8 @@ class LTSA(_Alignment):
     Zhang & Zha (2004).
     """
 
-    def _form(self, graph: NeighbourGraph, x: Any) -> Form:
-        return tangent_alignment(x.points, graph.lists(), self.n_components, masses=x.masses)
+    def _pose_graph(self, graph: NeighbourGraph, sample: Sample) -> Posed:
+        return aligned(graph, sample.x, tangent_alignment, self.n_components)
 
 
 @method(
@@ -74,7 +69,7 @@ class LTSA(_Alignment):
     "hlle",
     "hessianeigenmaps",
 )
-class HessianLLE(_Alignment):
+class HessianLLE(GraphEmbedding):
     """Hessian locally linear embedding (Hessian eigenmaps).
 
     .. math:: \\min_Y \\sum_i \\lVert \\mathcal{H}_i Y \\rVert_F^2 \\quad \\text{s.t. } \\tfrac1n Y^T Y = I,\\; Y^T 1 = 0
@@ -97,12 +92,12 @@ class HessianLLE(_Alignment):
     Donoho & Grimes (2003).
     """
 
-    def _form(self, graph: NeighbourGraph, x: Any) -> Form:
-        return hessian_alignment(x.points, graph.lists(), self.n_components, masses=x.masses)
+    def _pose_graph(self, graph: NeighbourGraph, sample: Sample) -> Posed:
+        return aligned(graph, sample.x, hessian_alignment, self.n_components)
 
 
 @method("alignment", "min Σ S N Nᵀ Sᵀ, arc lengths", "embedding", SPARSE, "S1 §1.5; Brand 2004", "gna")
-class GeodesicNullspaceAnalysis(_Alignment):
+class GeodesicNullspaceAnalysis(GraphEmbedding):
     """Geodesic nullspace analysis: a flat sheet unrolled to its true lengths.
 
     .. math:: \\min_U \\sum_i \\lVert (I - \\tilde T_i \\tilde T_i^+) U_i \\rVert_F^2 \\quad \\text{s.t. }
@@ -151,16 +146,16 @@ class GeodesicNullspaceAnalysis(_Alignment):
 
     isometry_error_: float = attribute()
 
-    def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
+    def _pose_graph(self, graph: NeighbourGraph, sample: Sample) -> Posed:
         x, make = sample.x, geodesic_charts if self.charts == "geodesic" else tangent_charts
+        charts = make(coordinates(x), graph.lists(), self.n_components, x.masses)
         basis = Samples(graph.n, barycentric(graph, x), x.masses)
-        charts = make(x.points, graph.lists(), self.n_components, x.masses)
         posed = pose(basis, minimise=charts.alignment(), scale=UnitCovariance(x.count))
-        return _at_true_lengths(axes(self).fit(posed), charts)
+        return replace(posed, after=partial(_at_true_lengths, charts))
 
 
-def _at_true_lengths(fitted: Fitted, charts: Charts) -> Fitted:
-    """With the linear map that brings neighbourhoods nearest to their charts, on uncorrelated axes."""
+def _at_true_lengths(charts: Charts, fitted: Fitted) -> Fitted:
+    """Apply the linear map that brings neighbourhoods nearest to their charts, and turn to uncorrelated axes."""
     Y: Any = fitted.embedding
     with stage("isometry"):
         R, error = charts.isometry(Y)
@@ -177,7 +172,7 @@ def _at_true_lengths(fitted: Fitted, charts: Charts) -> Fitted:
 
 
 @method("alignment", "min Σ S N Nᵀ Sᵀ, several weight vectors", "embedding", SPARSE, "Zhang & Wang 2006", "mlle")
-class ModifiedLLE(LLE):
+class ModifiedLLE(GraphEmbedding):
     """Modified locally linear embedding.
 
     .. math:: \\min_Y \\sum_i \\sum_{\\ell=1}^{s_i} \\lVert y_i - \\textstyle\\sum_j w_{ij}^{(\\ell)} y_j \\rVert^2
@@ -187,9 +182,15 @@ class ModifiedLLE(LLE):
 
     Cost: neighbours, O(n(k²D + k³)) for the local models, one sparse factorisation and a Lanczos run.
 
-    Attributes
+    Parameters
     ----------
-    weights_ : absent
+    reg
+        Ridge on the local Gram matrices, relative to their trace.
+    disconnected
+        What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points
+        whose neighbours all lie in the same set): add edges and warn; embed the largest strongly connected component, place
+        the other points by the map and warn; or raise an error. Without this, a closed class whose points have no other
+        link would collapse to a single point.
 
     Examples
     --------
@@ -204,10 +205,10 @@ class ModifiedLLE(LLE):
     Zhang & Wang (2006).
     """
 
-    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
-        basis = Samples(graph.n, barycentric(graph, x, self.reg), x.masses)
-        form = modified_alignment(x.points, graph.lists(), self.n_components, self.reg, masses=x.masses)
-        return pose(basis, minimise=form, scale=UnitCovariance(x.count))
+    reg: NotNegative = 1e-3
+
+    def _pose_graph(self, graph: NeighbourGraph, sample: Sample) -> Posed:
+        return aligned(graph, sample.x, modified_alignment, self.n_components, self.reg, reg=self.reg)
 
 
 @method("alignment", "min Σ S N Nᵀ Sᵀ, tangent spaces", "embedding", NEIGHBOURS_AND_FEATURES, "Zhang et al. 2007")
@@ -240,9 +241,7 @@ class LLTSA(GraphProjection):
 
     def _pose(self, sample: Sample) -> Posed:
         if by_class(self):
-            raise InputError(
-                'LLTSA models neighbourhoods: use graph=KNN(k, within_class=True) instead of graph="class".'
-            )
+            raise InputError('LLTSA models neighbourhoods: use graph=KNN(k, within_class=True), not graph="class".')
         basis = features_of(self, sample)
         points = points_of(self, basis, sample)
         graph = projection_graph(self, points, sample.y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -14,17 +15,16 @@ from ..._parameters import Count, Marker, Metric, Verbose, attribute
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...errors import GraphError
-from ...graphs import Needs, NeighbourGraph, as_graph, class_pairs, ensure_connected
+from ...graphs import NeighbourGraph, as_graph, class_pairs, ensure_connected
+from ...graphs.neighbours.connect import ensure_one_closed_class, has
 from ...graphs.weights.path_similarity import PathSimilarity
 from ...graphs.weights.rules import as_weights, refuse_found_edges
-from ...problem import Posed, Scatters, TraceProblem, with_ridge
+from ...problem import Form, Posed, Scatters, TraceProblem, with_ridge
 from ...problem.forms import AllPairs, ByClass, PairWeights, pair_affinity
 from ...problem.forms.pair_weights import weights_on
 from .contract import FeatureReducer
 from .graph_embedding import Graph, pair_distances, warn_of_duplicates
 from .streaming import by_landmarks, kernel_scatters
-
-Array = NDArray[np.float64]
 
 
 def _labels_of_graph(estimator: Any) -> ClassLabels | None:
@@ -73,10 +73,11 @@ class GraphProjection(FeatureReducer):
     n_jobs: int | None = None
     verbose: Verbose = 0
 
+    #: What the axes are measured in where the graph is that of the classes: the points with labels, all points, or themselves.
+
     classes_: NDArray[Any] = attribute()
     graph_: NeighbourGraph = attribute()
 
-    #: What the axes are measured in where the graph is that of the classes: the points with labels, all points, or themselves.
     _class_unit: ClassVar[str]
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_of_graph, one_pass=is_scatter, blocks=_in_blocks)
@@ -95,10 +96,10 @@ class GraphProjection(FeatureReducer):
         return Posed(TraceProblem(with_ridge(A, self.ridge, basis.relative_ridge), unit, "min"), basis)
 
 
-def projection_graph(estimator: Any, points: Any, y: Any, needs: Needs = "connected") -> NeighbourGraph:
-    """The neighbour graph of a projection; of the class graph, all pairs of a class with their distances.
+def projection_graph(estimator: Any, points: Any, y: Any) -> NeighbourGraph:
+    """Return the neighbour graph of a projection; for the class graph, all pairs of a class with their distances.
 
-    Methods that have ``disconnected=`` may ask for a graph that is connected, or has one closed class, as `needs` says.
+    It is made connected if the method has ``disconnected=`` and asks for that. `projection_form` does the rest.
     """
     if by_class(estimator):
         return NeighbourGraph(_distances_on(class_pairs(y.codes), points))
@@ -114,7 +115,16 @@ def projection_graph(estimator: Any, points: Any, y: Any, needs: Needs = "connec
     )
     warn_of_duplicates(graph)
     policy = getattr(estimator, "disconnected", "keep")
-    return graph if policy == "keep" else ensure_connected(graph, points, policy, needs=needs)[0]
+    return graph if policy == "keep" else ensure_connected(graph, points, policy)[0]
+
+
+def projection_form(policy: str, graph: NeighbourGraph, build: Callable[..., Form]) -> tuple[Form, NeighbourGraph]:
+    """Return the form that is built of a graph, and the graph: repaired as the policy says if the form needs more than connections."""
+    form = build(graph)
+    if policy == "keep" or has(graph, form.needs):
+        return form, graph
+    graph, _ = ensure_one_closed_class(graph, policy)
+    return build(graph), graph
 
 
 def projection_weights(estimator: Any, points: Any, y: Any, weights: Any) -> PairWeights:
@@ -127,9 +137,7 @@ def projection_weights(estimator: Any, points: Any, y: Any, weights: Any) -> Pai
     rule = as_weights(weights or "heat")
     paths = isinstance(rule, PathSimilarity) and rule.pairs == "all"
     if paths and by_class(estimator):
-        raise GraphError(
-            'Path-based weights need a graph of neighbours, and in graph="class" every point is one: use KNN(k).'
-        )
+        raise GraphError('Path-based weights need a graph of neighbours: use KNN(k), not graph="class".')
     graph = projection_graph(estimator, points, y)
     return weights_on(graph, rule, points)
 

@@ -1,43 +1,53 @@
-"""Combinations of the smooth functions of a manifold: another embedding's coordinates, and new axes among them."""
+"""Combinations of the coordinates of another embedding, such as the smooth functions of a manifold."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._parameters import Declared
+from ..._types import Array
 from ...data import Sample
+from ...graphs.sample_graph import landmark_rows
 from ...problem import Fitted, Form, SqrtEigenvalue, TraceProblem, orientation_of, solve, spectral_attributes
+from .contract import SpectralReducer
+from .graph_embedding import GraphEmbedding
 
-Array = NDArray[np.float64]
+_Method = TypeVar("_Method", bound=Declared)
 
 
-def with_parameters_of(estimator: Any, cls: Any, **more: Any) -> Any:
-    """An estimator of another class, with all parameters that both have but for those given anew."""
+def with_parameters_of(estimator: Declared, cls: type[_Method], **more: Any) -> _Method:
+    """Return an estimator of another class with the parameters that both have, except for those given here."""
     return cls(**{name: getattr(estimator, name) for name in cls._parameters if hasattr(estimator, name)} | more)
 
 
-def distinct_rows(sample: Sample, landmarks: Any = None) -> int:
-    """How many rows differ from all before them, or landmarks there are: functions of them have no more dimensions."""
-    if landmarks is not None:
-        return len(landmarks)
+def distinct_rows(sample: Sample, embedding: GraphEmbedding | None = None) -> int:
+    """Return the number of landmarks of the embedding, or of distinct rows: functions of them have no more dimensions."""
+    if embedding is not None and embedding.landmarks is not None:
+        return len(landmark_rows(sample.x, embedding.landmarks, random_state=embedding.random_state))
     copies = sample.x.copies()
     return sample.n if copies is None else int(copies.first.size)
 
 
 def functions_of(n: int, wanted: int | None, usual: int) -> int:
-    """How many functions of n points are combined: as many as are asked for, or the usual number where there are so many."""
+    """Return how many functions of n points are combined: the number wanted, or the usual one if there are so many."""
     return int(wanted) if wanted is not None else max(1, min(usual, n - 2))
 
 
 def on_axes_of(
-    omega: Array, d: int, estimator: Any, fitted: Fitted, centre: Array, sample: Sample, width: int | None = None
+    omega: Array,
+    d: int,
+    estimator: SpectralReducer,
+    fitted: Fitted,
+    centre: Array,
+    sample: Sample,
+    width: int | None = None,
 ) -> Fitted:
-    """The embedding u followed by ``u -> (u − centre) T`` with the d leading axes T of ``TTᵀ = Ω``, for new points as for these.
+    """Apply ``u -> (u − centre) T`` to an embedding and its map, T being the d leading axes of ``TTᵀ = Ω``.
 
-    Up to `width`, further axes are zero.
+    Further axes up to `width` are zero.
     """
     problem = TraceProblem(Form(len(omega), dense=omega, psd=True), None, "max")
     spectrum = solve(problem, d, solver=estimator.solver, random_state=estimator.random_state)
@@ -47,7 +57,7 @@ def on_axes_of(
 
 
 def _followed(fitted: Fitted, T: Array, shift: Array, sample: Sample) -> Fitted:
-    """The fit followed by ``u -> uT + shift``, its training rows at exactly the places that the map has for them."""
+    """Apply ``u -> uT + shift`` to a fit, with its training rows at exactly the places that the map returns for them."""
     map_ = fitted.map.then(T, shift)
     Y = np.asarray(fitted.embedding) @ T + shift
     if map_.known is not None and map_.embedding is not None:

@@ -1,21 +1,20 @@
-"""Distances: classical MDS; `triangulation` has landmark MDS, `geodesics` Isomap.
-
-All are ``max Tr(Y'GY)`` with ``G = −½ H Δ² H`` and the axes scaled by √λ; they differ in the distances Δ and in how many points
-carry them.
-"""
+"""Classical MDS: ``max Tr(Y'GY)`` with ``G = −½ H Δ² H`` and the axes scaled by √λ, and what else is computed from such Gram matrices."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, Literal
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar, Literal
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..._parameters import Metric, attribute, parameter
+from ..._parameters import Metric, attribute
+from ..._types import Array
 from ...data import Input, Sample
+from ...data.x import XKind
 from ...errors import DimensionError, IndefiniteWarning, warn
 from ...graphs import suggested_landmarks
 from ...numerics.eigen import dense
@@ -23,10 +22,12 @@ from ...numerics.memory import require
 from ...numerics.nearest.metric import point_distances
 from ...problem import (
     Fitted,
+    Form,
     Posed,
     Samples,
     SqrtEigenvalue,
     TraceProblem,
+    TraceRatio,
     factor_gram,
     gram,
     pose,
@@ -34,13 +35,11 @@ from ...problem import (
 )
 from ...problem.dimension_rules import gram_dimension
 from ...problem.extensions import DistanceGram, FactorExtension, GramExtension
-from ..base.contract import ToldComponents, told
+from ..base.contract import told
 from ..base.table import method
 from .landmark_mds import GramReducer
 
-Array = NDArray[np.float64]
-
-#: Points up to which all eigenvalues are found for "auto", and how many beyond.
+#: Number of points up to which "auto" computes all eigenvalues, and how many it computes for more.
 _WHOLE, _FIRST = 1500, 50
 
 
@@ -83,7 +82,6 @@ class ClassicalMDS(GramReducer):
     [S0] §4.2; Cailliez (1983); Lingoes (1971).
     """
 
-    n_components: ToldComponents = parameter(default=2, kw_only=False)
     metric: Metric = "euclidean"
     correction: Literal["cailliez", "lingoes"] | None = None
 
@@ -105,9 +103,10 @@ class ClassicalMDS(GramReducer):
         size = _norm(small)
         form = factor_gram(R, centre=False)
         posed = pose(Samples(n, FactorExtension(R, centre)), maximise=form, scale=SqrtEigenvalue())
-        return told(self, posed, lambda: _of_points(small, *X.shape)).having(goodness_of_fit_=size)
+        posed = replace(posed, after=partial(_with_goodness, self.correction, size))
+        return told(self, posed, lambda: _of_points(small, *X.shape))
 
-    def _distances(self, x: Any) -> Array:
+    def _distances(self, x: XKind) -> Array:
         """Return the n×n distance matrix, after checking that it fits into memory."""
         n = x.n
         require(
@@ -120,7 +119,7 @@ class ClassicalMDS(GramReducer):
         with stage("distances"):
             return x.values if x.pairs else point_distances(x.values, metric=self.metric)
 
-    def _pose_distances(self, x: Any) -> Posed:
+    def _pose_distances(self, x: XKind) -> Posed:
         """Pose the problem of any distances from their Gram matrix."""
         D = self._distances(x)
         added, squares = _correction(D, self.correction)
@@ -130,19 +129,20 @@ class ClassicalMDS(GramReducer):
         extension = GramExtension(rows, G.mean(axis=0), known)
         form = gram(G, psd=False)
         posed = pose(Samples(x.n, extension), maximise=form, scale=SqrtEigenvalue())
-        return told(self, posed, lambda: of_gram(posed.problem)).having(goodness_of_fit_=_norm(form.dense))
-
-    def _fit(self, sample: Sample) -> Fitted:
-        fitted = super()._fit(sample)
-        found = fitted.attributes
-        values, form = found["eigenvalues_"], found["problem_"].A
-        share = float(np.sum((values / max(found["goodness_of_fit_"], np.finfo(float).tiny)) ** 2))
-        if not form.psd and self.correction is None:
-            _report_negative(form, values, share)
-        return fitted.having(goodness_of_fit_=share)
+        posed = replace(posed, after=partial(_with_goodness, self.correction, _norm(form.dense)))
+        return told(self, posed, lambda: of_gram(posed.problem))
 
 
-def _report_negative(form: Any, values: Array, share: float) -> None:
+def _with_goodness(correction: str | None, size: float, fitted: Fitted) -> Fitted:
+    """Add the share of a Gram matrix of this Frobenius norm that the embedding reproduces. Warn if it is far from Euclidean."""
+    values, form = fitted.attributes["eigenvalues_"], fitted.attributes["problem_"].A
+    share = float(np.sum((values / max(size, np.finfo(float).tiny)) ** 2))
+    if not form.psd and correction is None:
+        _report_negative(form, values, share)
+    return fitted.having(goodness_of_fit_=share)
+
+
+def _report_negative(form: Form, values: Array, share: float) -> None:
     low = lowest(form)
     note(smallest_eigenvalue=low)
     if -low > 0.1 * values[0] or -low > values[-1]:
@@ -155,13 +155,13 @@ def _report_negative(form: Any, values: Array, share: float) -> None:
 
 
 def _of_points(products: Array, n: int, D: int) -> tuple[int, Array]:
-    """How many axes n points of D features have to show, and all eigenvalues, from the products of their columns or rows."""
+    """Return the number of axes of n points of D features, and all eigenvalues, from the products of their columns or rows."""
     values = dense.eigenvalues(products)[::-1]
     return gram_dimension(values, n, 0.0, float(np.trace(products)), features=D), values
 
 
-def of_gram(problem: Any) -> tuple[int, Array]:
-    """How many axes a Gram matrix has to show, and its eigenvalues: all of them, or the first of a large one."""
+def of_gram(problem: TraceProblem | TraceRatio) -> tuple[int, Array]:
+    """Return the number of axes of a Gram matrix, and its eigenvalues: all of them, or the first of a large one."""
     form, n = problem.A, problem.A.n
     if problem.B is not None:  # points with masses
         form = form.scaled(1.0 / np.sqrt(problem.B.diagonal()))
@@ -170,19 +170,19 @@ def of_gram(problem: Any) -> tuple[int, Array]:
         low = float(values[-1])
     else:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # where the first end does not matter
+            warnings.simplefilter("ignore")  # it does not matter if these values are tied
             values = solve(TraceProblem(form, None, "max"), _FIRST, random_state=0).values
         low = lowest(form)
     return gram_dimension(values, n, max(0.0, -low), float(form.diagonal().sum())), values
 
 
 def _norm(M: Array) -> float:
-    """Of all entries, by BLAS, which does not square what would overflow or vanish."""
+    """Return the Frobenius norm. BLAS scales the entries, so that squares neither overflow nor vanish."""
     return float(la.norm(M.ravel()))
 
 
-def lowest(form: Any, width: int = 8) -> float:
-    """The smallest eigenvalue of a Gram matrix, to a few per cent: Rayleigh–Ritz on a Krylov space of nine blocks."""
+def lowest(form: Form, width: int = 8) -> float:
+    """Return the smallest eigenvalue of a Gram matrix, to a few per cent, by Rayleigh–Ritz on a Krylov space of nine blocks."""
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((form.n, min(width, form.n))))[0]
     for _ in range(8):
         Q = np.linalg.qr(np.hstack([Q, form @ Q[:, -width:]]))[0]
@@ -190,19 +190,19 @@ def lowest(form: Any, width: int = 8) -> float:
 
 
 def corrected_half_squares(D: Array, added: float, squares: float, *, out: Array) -> Array:
-    """``−½ ((d + c)² + c')`` off the diagonal, a block of rows at a time; `out` may be D itself."""
+    """Return ``−½ ((d + c)² + c')`` off the diagonal; `out` may be D itself."""
     rows = max(1, 2**18 // D.shape[0])
     for i in range(0, D.shape[0], rows):
         block = np.add(D[i : i + rows], added, out=out[i : i + rows])
         np.square(block, out=block)
         block += squares
         block *= -0.5
-    np.fill_diagonal(out, 0.0)  # by place, not by value: two points at distance zero are corrected like any others
+    np.fill_diagonal(out, 0.0)  # only here: two points at distance zero are corrected like any others
     return out
 
 
-def _check_rank(d: Any, X: Array) -> None:
-    if d != "auto" and d > min(X.shape):
+def _check_rank(d: int | str, X: Array) -> None:
+    if not isinstance(d, str) and d > min(X.shape):
         raise DimensionError(
             f"n_components={d} exceeds {min(X.shape)}, the smaller of n_samples={X.shape[0]} and n_features={X.shape[1]}."
         )
@@ -213,7 +213,7 @@ def require_cailliez(n: int, instead: str = 'Use correction="lingoes".') -> None
 
 
 def _correction(D: Array, kind: str | None) -> tuple[float, float]:
-    """Constants to add to the distances (Cailliez) and to their squares (Lingoes) so that they become Euclidean."""
+    """Return the constants to add to the distances (Cailliez) and to their squares (Lingoes) so that they become Euclidean."""
     if kind is None:
         return 0.0, 0.0
     if kind == "cailliez":
@@ -222,7 +222,7 @@ def _correction(D: Array, kind: str | None) -> tuple[float, float]:
 
 
 def cailliez(D: Array) -> float:
-    """The smallest c that makes the distances d + c between different points Euclidean; zero where they are.
+    """Return the smallest c that makes the distances d + c between different points Euclidean; zero if they are.
 
     ``K(c) = G₂ + 2c G₁ + ½c² H`` must have no negative eigenvalue, G₂ = −½HD²H and G₁ = −½HDH. Each vector v gives a bound, the larger
     root of ``vᵀK(c)v``, which no smaller c meets; that of the lowest eigenvector at the bound before is the next, as in Newton's method,

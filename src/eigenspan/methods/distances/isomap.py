@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note
-from ...data import Input, Sample
+from ..._parameters import Count, attribute, parameter
+from ..._types import Array, Index, Sparse
+from ...data import Sample
 from ...errors import InputError
 from ...graphs import (
     Landmarks,
@@ -28,17 +29,19 @@ from ...numerics.memory import human_bytes, require
 from ...numerics.threads import in_slices, workers
 from ...problem import Fitted, Map, Posed, Samples, SqrtEigenvalue, gram, pose
 from ...problem.extensions import GeodesicGram, GramExtension, half_squares
-from ..base.contract import told
-from ..base.graph_embedding import GraphEmbedding, SampledEmbedding
+from ..base.contract import ToldComponents, told
+from ..base.graph_embedding import GraphEmbedding, neighbours
+from ..base.reductions import Connected, Distinct, Neighbours, Reduction, Sampled
 from ..base.table import method
 from .classical_mds import corrected_half_squares, of_gram
-from .landmark_mds import LandmarkReducer
+from .landmark_mds import triangulation, unexplained_share
 
-Array = NDArray[np.float64]
+#: Returns a number to add to all geodesics.
+Constant = Callable[[Array], float]
 
 
 @method("distances", "max −½HΔ²H of geodesics", "embedding", "n² log n", "S0 §4.2")
-class Isomap(LandmarkReducer, SampledEmbedding):
+class Isomap(GraphEmbedding):
     """Isomap: classical MDS of geodesic distances.
 
     .. math:: \\min_Y \\lVert -\\tfrac12 H \\hat\\Delta^2 H - Y Y^T \\rVert_F
@@ -50,6 +53,12 @@ class Isomap(LandmarkReducer, SampledEmbedding):
 
     Parameters
     ----------
+    n_components
+        Number of dimensions d of the embedding. ``"auto"`` determines it from the spectrum: it drops axes up to twice the size of the
+        errors, which negative eigenvalues show, and keeps those before the largest drop among the others.
+    sample
+        Fit to this many random rows as if they were all rows, and place the others by the map for new points. Use it to fit
+        a Dask array or data frame, whose rows stay on their cluster. None fits to all rows.
     conformal
         Divide the length of each edge by √(M_i M_j), where M_i is the mean distance from i to its k nearest neighbours (de
         Silva & Tenenbaum): for sheets that are sampled unevenly or bent conformally. For a radius or a given graph, M_i is
@@ -60,6 +69,12 @@ class Isomap(LandmarkReducer, SampledEmbedding):
 
     Attributes
     ----------
+    n_components_ : int
+        Number of dimensions of the embedding.
+    spectrum_ : ndarray
+        The eigenvalues, largest first, from which the number was determined. Present with ``n_components="auto"``.
+    sample_ : ndarray of int
+        The rows drawn, if `sample` is given.
     landmarks_ : ndarray of int
         The rows chosen as landmarks, if `landmarks` is given.
     dist_matrix_ : ndarray of shape (n_samples, n_samples)
@@ -78,70 +93,42 @@ class Isomap(LandmarkReducer, SampledEmbedding):
     Tenenbaum, de Silva, Langford (2000); de Silva & Tenenbaum (2003) for the conformal and landmark forms.
     """
 
+    n_components: ToldComponents = parameter(default=2, kw_only=False)
+    sample: Count | None = None
     conformal: bool = False
 
-    _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
-    _takes_masses: ClassVar[bool] = True
+    n_components_: int = attribute()
+    spectrum_: Array = attribute()
+    sample_: Index = attribute()
 
-    def _graph(self, sample: Sample) -> NeighbourGraph:
-        if self.disconnected != "largest":  # then only the search tells how many points will be left
-            require_geodesics(sample.n, _number(self._wanted(sample.n), sample.n))
-        return super()._graph(sample)
+    def _reductions(self) -> tuple[Reduction, ...]:
+        return geodesic_reductions(self, lambda n: require_geodesics(n, _number(self._landmarks(n), n)))
 
-    def _landmark_rows(self, sample: Sample) -> NDArray[np.intp] | None:
-        return None  # geodesics run through the graph of all points, to the landmarks only
+    def _pose_graph(self, graph: NeighbourGraph, sample: Sample) -> Posed:
+        wanted = self._landmarks(graph.n)
+        return pose_geodesics(self, graph, sample) if wanted is None else pose_landmarks(self, graph, sample, wanted)
 
-    def _lengths(self, graph: NeighbourGraph) -> tuple[Any, Array | None]:
-        return conformal_distances(graph) if self.conformal else (graph.undirected(), None)
-
-    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
-        lengths, M = self._lengths(graph)
-        D = geodesic_distances(lengths)
-        added = self._added(D)
-        G = corrected_half_squares(D, added, 0.0, out=D)
-        means = G.mean(axis=0) if x.masses is None else x.masses @ G / x.count
-        form = gram(G, psd=added > 0, masses=x.masses)
-        kept: Any = KeptGeodesics(form.dense, means, x.masses, added)
-        rows = GeodesicGram(graph.joining(), kept, M, added)
-        extension = GramExtension(rows, means, x.known(), x.masses)
-        posed = pose(Samples(graph.n, extension, x.masses), maximise=form, scale=SqrtEigenvalue())
-        return told(self, posed, lambda: of_gram(posed.problem))
-
-    def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
-        wanted, points, masses = self._wanted(graph.n), sample.x.points, sample.x.masses
-        if wanted is None:
-            return super()._embed(graph, sample)
-        lengths, M = self._lengths(graph)
-        if sample.rows is not None and not isinstance(wanted, (Integral, Landmarks)):
-            wanted = sample.found(choose_landmarks(sample.table, wanted))  # given as rows of X, needed as nodes
-        elif masses is not None and graph.n < _number(wanted, graph.n) <= sample.x.count:
-            wanted = np.arange(graph.n)  # copies of a point are no more landmarks than it is
-        if points is None and isinstance(wanted, Landmarks) and wanted.choice != "random":
-            raise InputError(
-                f'Landmarks by "{wanted.choice}" need coordinates, and X holds distances: choose them by "random", or give their rows.'
-            )
-        chosen = choose_landmarks(lengths if points is None else points, wanted, random_state=self.random_state)
-        geodesics = geodesic_table(lengths, chosen)
-        note(geodesic_memory=human_bytes(geodesics.nbytes))
-        rows = GeodesicGram(graph.joining(), geodesics, M)
-        H = half_squares(geodesics[chosen].astype(np.float64))
-        fitted = self._triangulate(H, rows, graph.n, partial(_placed, geodesics), masses)
-        # a graph that was given, or bridged, or that chose among equal distances, is not what new points are joined to: those of
-        # training are looked up
-        map_ = replace(fitted.map, known=sample.x.known(), embedding=fitted.embedding)
-        return replace(fitted, map=map_).having(landmarks_=sample.places[chosen])
-
-    def _added(self, D: Array) -> float:
-        """A constant to add to the geodesics of different points."""
-        return 0.0
-
-    def _wanted(self, n: int) -> Any:
-        """The landmarks to use, how many or which; None for all pairs."""
+    def _landmarks(self, n: int) -> Any:
+        """Return the landmarks of n points as a number, a specification or rows of X; None for all pairs."""
         return self.landmarks
+
+    def unexplained_residual(self) -> float:
+        """Share of the points' extent that the embedding leaves out: ``Σ_{a>d} λ_a / Σ_a λ_a`` over the positive eigenvalues.
+
+        The summed squared distances of the points that have the whole Gram matrix from their shadows on the axes shown, over those from
+        their mean [S3, eq. 4.11]; PCA's unexplained variance. Distances that no points have count by the nearest positive
+        semidefinite matrix; that takes all eigenvalues, O(n³).
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        return unexplained_share(self.problem_, self.eigenvalues_)
 
     @property
     def dist_matrix_(self) -> Array:
-        """Geodesic distances between the embedded points, n×n, worked out when asked for (absent with landmarks)."""
+        """Geodesic distances between the embedded points, n×n, computed on each access (absent with landmarks)."""
         kept = getattr(getattr(vars(self).get("map_"), "rows", None), "geodesics", None)
         if not isinstance(kept, KeptGeodesics):
             raise AttributeError(
@@ -161,23 +148,87 @@ class Isomap(LandmarkReducer, SampledEmbedding):
         """
         check_is_fitted(self)
         if vars(self).get("landmarks_") is not None:
-            raise InputError(
-                "The reconstruction error needs the geodesics between all points: fit Isomap without landmarks."
-            )
+            raise InputError("The reconstruction error needs all geodesics: fit Isomap without landmarks.")
         G, unit = self.problem_.A.dense, self.problem_.B
         n = G.shape[0]
         if unit is not None:  # of rows that repeat, over all of them
             masses = unit.diagonal()
             n, G = float(masses.sum()), G / np.sqrt(np.outer(masses, masses))
-        size = (
-            float(np.abs(G).max(initial=0.0)) or 1.0
-        )  # divided by before squares are summed, which may overflow or vanish
+        size = float(np.abs(G).max(initial=0.0)) or 1.0  # a unit in which squares neither overflow nor vanish
         left = float(np.linalg.norm(G / size)) ** 2 - float(np.sum((self.eigenvalues_ / size) ** 2))
         return float(np.sqrt(max(left, 0.0))) * size / n
 
 
+def geodesic_reductions(isomap: Isomap, check: Callable[[int], None], *sampled: Sampled) -> tuple[Reduction, ...]:
+    """Return the reductions of Isomap and its relatives, `sampled` after the parameter `sample`.
+
+    `check` refuses too many points before neighbours are searched for.
+    """
+
+    def build(sample: Sample) -> NeighbourGraph:
+        if isomap.disconnected != "largest":  # then only the search tells how many points are left
+            check(sample.n)
+        return neighbours(isomap, sample)
+
+    return (
+        Sampled(isomap.sample, isomap.graph, isomap.random_state, "sample"),
+        *sampled,
+        Distinct(isomap.graph, isomap.n_neighbors),
+        Neighbours(build),
+        Connected(isomap.disconnected),
+    )
+
+
+def pose_geodesics(isomap: Isomap, graph: NeighbourGraph, sample: Sample, constant: Constant | None = None) -> Posed:
+    """Pose classical MDS of all geodesics, to which `constant` may add a number."""
+    x = sample.x
+    lengths, M = _lengths(graph, isomap.conformal)
+    D = geodesic_distances(lengths)
+    added = 0.0 if constant is None else constant(D)
+    G = corrected_half_squares(D, added, 0.0, out=D)
+    means = G.mean(axis=0) if x.masses is None else x.masses @ G / x.count
+    form = gram(G, psd=added > 0, masses=x.masses)
+    kept: Any = KeptGeodesics(form.dense, means, x.masses, added)
+    extension = GramExtension(GeodesicGram(graph.joining(), kept, M, added), means, x.known(), x.masses)
+    posed = pose(Samples(graph.n, extension, x.masses), maximise=form, scale=SqrtEigenvalue())
+    return told(isomap, posed, lambda: of_gram(posed.problem))
+
+
+def pose_landmarks(isomap: Isomap, graph: NeighbourGraph, sample: Sample, wanted: Any) -> Posed:
+    """Pose the PCA of all points, triangulated from their geodesics to landmarks."""
+    lengths, M = _lengths(graph, isomap.conformal)
+    chosen = _landmark_nodes(graph, sample, lengths, wanted, isomap.random_state)
+    geodesics = geodesic_table(lengths, chosen)
+    note(geodesic_memory=human_bytes(geodesics.nbytes))
+    rows = GeodesicGram(graph.joining(), geodesics, M)
+    H, place = half_squares(geodesics[chosen].astype(np.float64)), partial(_placed, geodesics)
+    posed = told(isomap, *triangulation(H, rows, graph.n, place, isomap.n_components, masses=sample.x.masses))
+    return replace(posed, after=partial(_looked_up, sample)).having(landmarks_=sample.places[chosen])
+
+
+def _lengths(graph: NeighbourGraph, conformal: bool) -> tuple[Sparse, Array | None]:
+    return conformal_distances(graph) if conformal else (graph.undirected(), None)
+
+
+def _landmark_nodes(graph: NeighbourGraph, sample: Sample, lengths: Sparse, wanted: Any, random_state: Any) -> Index:
+    """Return the nodes of the landmarks, which are given as a number, a specification or rows of X."""
+    points, masses = sample.x.points, sample.x.masses
+    if sample.rows is not None and not isinstance(wanted, (Integral, Landmarks)):
+        wanted = sample.found(choose_landmarks(sample.table, wanted))  # rows of X, as nodes
+    elif masses is not None and graph.n < _number(wanted, graph.n) <= sample.x.count:
+        wanted = np.arange(graph.n)  # equal rows are one landmark
+    if points is None and isinstance(wanted, Landmarks) and wanted.choice != "random":
+        raise InputError(f'Landmarks(choice="{wanted.choice}") needs coordinates, and X holds distances: use "random".')
+    return choose_landmarks(lengths if points is None else points, wanted, random_state=random_state)
+
+
+def _looked_up(sample: Sample, fitted: Fitted) -> Fitted:
+    """Let the map look up training rows: new points may be joined to other neighbours than those of the graph."""
+    return replace(fitted, map=replace(fitted.map, known=sample.x.known(), embedding=fitted.embedding))
+
+
 def _number(wanted: Any, n: int) -> int:
-    """How many landmarks are wanted; all points where none are."""
+    """Return the number of landmarks, or of all points if there are none."""
     if isinstance(wanted, Landmarks):
         wanted.check()
         wanted = wanted.n
@@ -186,10 +237,10 @@ def _number(wanted: Any, n: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class KeptGeodesics:
-    """Rows of the geodesic distances of all pairs, recovered from their centred Gram matrix: the one n×n array that is kept.
+    """Rows of the geodesic distances of all pairs, recovered from their centred Gram matrix, the only n×n array that is kept.
 
-    ``δ²_ij = −2 (G_ij + m_i + m_j − mean(m))`` with m the column means of −½δ² before centring. Where points have masses, these are
-    in the means and, as factors, in the matrix. A constant that was `added` to them is taken off again.
+    ``δ²_ij = −2 (G_ij + m_i + m_j − mean(m))`` with m the column means of −½δ² before centring. Masses of points are in the means and, as
+    factors, in the matrix. The constant that was `added` to the distances is subtracted again.
     """
 
     centred: Array
@@ -218,7 +269,7 @@ class KeptGeodesics:
 
 
 def _placed(geodesics: Array, map_: Map) -> Iterator[Array]:
-    """The map of points whose geodesics are known, a block of rows at a time: on all threads, in pieces that stay in the cache."""
+    """Map points whose geodesics are known, a block of rows at a time, on all threads and in pieces that fit into the cache."""
     (n, q), shift = geodesics.shape, 0.0 if map_.shift is None else map_.shift
     step = max(1, 2**23 // q)
 
@@ -265,5 +316,5 @@ class LandmarkIsomap(Isomap):
     (2000, 2)
     """
 
-    def _wanted(self, n: int) -> Any:
+    def _landmarks(self, n: int) -> Any:
         return min(200, n) if self.landmarks is None else self.landmarks

@@ -1,26 +1,24 @@
-"""Kernel Isomap: the geodesics made a kernel that can be used again."""
+"""Kernel Isomap: a positive semidefinite kernel from geodesic distances."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..._parameters import attribute
+from ..._types import Array
 from ...data import Sample, read_new
 from ...errors import DimensionError
-from ...graphs import NeighbourGraph
+from ...graphs import NeighbourGraph, require_geodesics
 from ...numerics.eigen import dense
 from ...numerics.memory import require
-from ...problem import Fitted
-from ..base.graph_embedding import GraphEmbedding
+from ...problem import Fitted, Posed
+from ..base.reductions import Reduction, Sampled
 from ..base.table import method
 from .classical_mds import cailliez, require_cailliez
-from .isomap import Isomap
-
-Array = NDArray[np.float64]
+from .isomap import Isomap, geodesic_reductions, pose_geodesics
 
 
 @method("distances", "max −½HΔ²H of geodesics, PSD", "embedding", "n³", "S1 §1.4")
@@ -79,28 +77,24 @@ class KernelIsomap(Isomap):
     constant_: float = attribute()
     dist_matrix_: Array = attribute()
 
-    _landmark_rows = GraphEmbedding._landmark_rows
-    _takes_masses: ClassVar[bool] = True
-
-    def _graph(self, sample: Sample) -> NeighbourGraph:
+    def _fit(self, sample: Sample) -> Fitted:
         if self.n_components == "auto" and self.psd == "constant":
             raise DimensionError(
-                'n_components="auto" has nothing to go by with psd="constant": a constant on all distances raises every eigenvalue, and '
-                'the spectrum does not drop any more. Use psd="project", or give a number.'
+                'n_components="auto" needs psd="project": a constant on all distances raises every eigenvalue. Or give a number.'
             )
-        if self.disconnected != "largest" and self.psd == "constant":
-            require_cailliez(sample.n, 'Fit on landmarks=500 of the points, or use psd="project".')
-        return super()._graph(sample)
+        return super()._fit(sample)
 
-    def _wanted(self, n: int) -> None:
-        return None  # every landmark is a point of the kernel: they are the sample that is fitted
+    def _reductions(self) -> tuple[Reduction, ...]:
+        return geodesic_reductions(self, self._check_memory, Sampled(self.landmarks, self.graph, self.random_state))
 
-    def _added(self, D: Array) -> float:
-        return cailliez(D) if self.psd == "constant" else 0.0
+    def _check_memory(self, n: int) -> None:
+        if self.psd == "constant":
+            require_cailliez(n, 'Fit on landmarks=500 of the points, or use psd="project".')
+        require_geodesics(n, n)
 
-    def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
-        fitted = super()._embed(graph, sample)
-        return fitted.having(constant_=fitted.map.rows.added)
+    def _pose_graph(self, graph: NeighbourGraph, sample: Sample) -> Posed:
+        posed: Any = pose_geodesics(self, graph, sample, cailliez if self.psd == "constant" else None)
+        return posed.having(constant_=posed.basis.extension.rows.added)
 
     @property
     def kernel_(self) -> Array:
@@ -141,7 +135,7 @@ class KernelIsomap(Isomap):
         return K
 
     def _standard(self) -> tuple[Array, Array]:
-        """The Gram matrix with every point as often as it counts, and the roots of these counts."""
+        """Return the Gram matrix with every point counted as often as its mass says, and the roots of the masses."""
         A, B = self.problem_.A.dense, self.problem_.B
         if B is None:
             return A, np.ones(len(A))
@@ -150,7 +144,7 @@ class KernelIsomap(Isomap):
 
 
 def _positive_part(G: Array) -> tuple[Array, Array]:
-    """Eigenpairs above zero, beyond rounding."""
+    """Return the eigenpairs above zero, up to rounding errors."""
     values, U = dense.eigenpairs(G, None, "max")
     keep = values > len(G) * np.finfo(float).eps * values[0]
     return values[keep], U[:, keep]

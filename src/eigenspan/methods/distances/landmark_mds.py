@@ -1,18 +1,24 @@
-"""Landmarks: distances to some of the points place all of them."""
+"""Landmark MDS: classical MDS on landmarks, all other points from their distances to these [de Silva & Tenenbaum 2004].
+
+Points are triangulated on *all* axes of the landmarks that stand above noise, and all points then decide which d directions are shown. The
+first d axes of the landmarks alone are not those of the data, least of all for landmarks that were chosen far apart.
+
+`GramReducer` is the base of methods whose axes are those of a Gram matrix.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note, stage
 from ..._parameters import Metric, attribute, parameter
-from ..._types import Index
+from ..._types import Array, Index, Matrix
 from ...data import Input, Sample
 from ...data.rows.moments import Moments
 from ...errors import DegenerateWarning, DimensionError, warn
@@ -20,31 +26,34 @@ from ...graphs.landmarks import Choice
 from ...graphs.sample_graph import landmark_rows
 from ...numerics.eigen import dense
 from ...numerics.memory import require
-from ...problem import (
-    Fitted,
-    Form,
-    Map,
-    Posed,
-    Samples,
-    Spectrum,
-    SqrtEigenvalue,
-    TraceProblem,
-    gram,
-    sign_of,
-    spectral_attributes,
-)
+from ...problem import Form, Map, Posed, Spectrum, SqrtEigenvalue, TraceProblem, TraceRatio, gram
 from ...problem.dimension_rules import gram_dimension
 from ...problem.extensions import DistanceGram, GramExtension
 from ...problem.orientation import TIED, relative_gap
-from ..base.contract import LandmarkRows, SpectralReducer, ToldComponents, axes, told
+from ..base.contract import LandmarkRows, SpectralReducer, ToldComponents, told
 from ..base.table import method
 
-Array = NDArray[np.float64]
+#: Maps all points, a block at a time.
+Place = Callable[[Map], Iterator[Array]]
 
-#: Coordinates of all points on all axes of the landmarks that are kept (128 MB) instead of computed a second time.
+#: Number of coordinates of all points on all axes that are kept (128 MB) instead of computed a second time.
 _HELD = 2**24
-#: Distances from points to landmarks at a time.
+#: Number of distances from points to landmarks in a block.
 _ENTRIES = 2**20
+
+
+def unexplained_share(problem: TraceProblem | TraceRatio, shown: Array) -> float:
+    """Return ``Σ_{a>d} λ_a / Σ_a λ_a`` over the positive eigenvalues of a Gram matrix, of which the first d are `shown`."""
+    form, unit = problem.A, problem.B
+    if unit is not None:  # points with masses
+        form = form.scaled(1.0 / np.sqrt(unit.diagonal()))
+    if form.psd:
+        total = float(form.diagonal().sum())
+    else:
+        n = form.n
+        require(24.0 * n**2, f"All eigenvalues of the {n}×{n} Gram matrix", "Fit with landmarks.")
+        total = float(np.sum(np.maximum(dense.eigenvalues(form.to_dense()), 0.0)))
+    return max(0.0, 1.0 - float(np.sum(shown)) / total)
 
 
 class GramReducer(SpectralReducer):
@@ -66,6 +75,8 @@ class GramReducer(SpectralReducer):
         The eigenvalues, largest first, from which the number was determined. Present with ``n_components="auto"``.
     """
 
+    n_components: ToldComponents = parameter(default=2, kw_only=False)
+
     n_components_: int = attribute()
     spectrum_: Array = attribute()
 
@@ -81,106 +92,121 @@ class GramReducer(SpectralReducer):
         float
         """
         check_is_fitted(self)
-        form, unit = self.problem_.A, self.problem_.B
-        if unit is not None:  # points with masses
-            form = form.scaled(1.0 / np.sqrt(unit.diagonal()))
-        if form.psd:
-            total = float(form.diagonal().sum())
-        else:
-            n = form.n
-            require(24.0 * n**2, f"All eigenvalues of the {n}×{n} Gram matrix", "Fit with landmarks.")
-            total = float(np.sum(np.maximum(dense.eigenvalues(form.to_dense()), 0.0)))
-        return max(0.0, 1.0 - float(np.sum(self.eigenvalues_)) / total)
+        return unexplained_share(self.problem_, self.eigenvalues_)
 
 
-class LandmarkReducer(GramReducer):
-    """MDS on landmarks, every other point triangulated from its distances to them [de Silva & Tenenbaum 2004].
-
-    Points are triangulated on *all* axes of the landmarks that stand above noise, and all points then decide which d directions are
-    shown. The first d axes of the landmarks alone are not those of the data, least of all for landmarks chosen for their spread.
+@dataclass(frozen=True, eq=False)
+class Triangulated:
+    """The basis of all points on every axis of the landmarks that stands above noise.
 
     Attributes
     ----------
-    landmarks_ : ndarray of int
-        The rows chosen as landmarks.
+    rows : callable
+        −½ squared distances of points to the landmarks.
+    raw : Place or None
+        Maps all points. None for rows of a Dask collection: they are placed when the embedding is computed.
+    wide : Map
+        The triangulation on all these axes.
+    mean : ndarray of shape (m,)
+        Mean of all points.
+    held : ndarray of shape (n, m) or None
+        All points on these axes, if that is not too much to keep.
     """
 
-    n_components: ToldComponents = parameter(default=2, kw_only=False)
+    rows: Any
+    raw: Any
+    wide: Map
+    mean: Array
+    held: Array | None
 
-    landmarks_: Index = attribute()
+    def map(self, V: Array, spectrum: Spectrum | None = None) -> Map:
+        """Return the map of points to the axes V."""
+        return self.wide.then(V, -self.mean @ V)
 
-    def _triangulate(
-        self,
-        H: Array,
-        rows: Any,
-        n: int,
-        place: Callable[[Map], Iterator[Array]],
-        masses: Array | None = None,
-        features: int | None = None,
-        lazy: Any = None,
-    ) -> Fitted:
-        """From `H`, −½ squared distances among the q landmarks; `place` takes all n points through a map, a block at a time.
-
-        Points that lie elsewhere are `lazy`, and are placed there when they are asked for.
-        """
-        with stage("eigenproblem"):
-            wide, near, error = self._on_all_axes(H, rows)
+    def embed(self, V: Array) -> Array:
+        """Return all points on the axes V."""
         with stage("placing"):
-            held = np.vstack(list(place(wide))) if lazy is None and n * wide.coef.shape[1] <= _HELD else None
-            if lazy is None:
-                mean, scatter = _moments(place(wide) if held is None else iter([held]), masses)
-            else:
-                moments = Moments.of(lazy.mapped(wide, wide.width))
-                mean, scatter = moments.mean, moments.scatter
-        problem = TraceProblem(Form(mean.size, dense=scatter, psd=True), None, "max")
-        count = n if masses is None else int(masses.sum())
-        posed = told(
-            self,
-            Posed(problem, Samples(mean.size), witness=lambda V: (near - mean) @ V),
-            lambda: _of_scatter(scatter, count, error * count / H.shape[0], features),
+            if self.held is not None:
+                return (self.held - self.mean) @ V
+            return np.vstack(list(self.raw(self.map(V))))
+
+
+def triangulation(
+    H: Array,
+    rows: Any,
+    n: int,
+    place: Place,
+    n_components: int | str,
+    *,
+    masses: Array | None = None,
+    features: int | None = None,
+    lazy: Any = None,
+) -> tuple[Posed, Callable[[], tuple[int, Array]]]:
+    """Pose the PCA of n triangulated points. Return it with the function that determines the number of axes from its spectrum.
+
+    Parameters
+    ----------
+    H : ndarray of shape (q, q)
+        −½ squared distances among the landmarks.
+    rows : callable
+        The same of new points to the landmarks.
+    place : callable
+        Maps all points, a block at a time.
+    masses : ndarray of shape (n,), optional
+        How many rows each point stands for.
+    features : int, optional
+        Number of columns of X, if distances are Euclidean.
+    lazy : LazyRows, optional
+        The rows, if they are a Dask collection.
+    """
+    with stage("eigenproblem"):
+        wide, near, error = _on_all_axes(H, rows, n_components)
+    with stage("placing"):
+        held = np.vstack(list(place(wide))) if lazy is None and n * wide.coef.shape[1] <= _HELD else None
+        if lazy is None:
+            mean, scatter = _moments(place(wide) if held is None else iter([held]), masses)
+        else:
+            moments = Moments.of(lazy.mapped(wide, wide.width))
+            mean, scatter = moments.mean, moments.scatter
+    problem = TraceProblem(Form(mean.size, dense=scatter, psd=True), None, "max")
+    count = n if masses is None else int(masses.sum())
+    basis: Any = Triangulated(rows, place if lazy is None else None, wide, mean, held)
+    posed = Posed(problem, basis, witness=lambda V: (near - mean) @ V)
+    return posed, partial(_of_scatter, scatter, count, error * count / H.shape[0], features)
+
+
+def _on_all_axes(H: Array, rows: Any, n_components: int | str) -> tuple[Map, Array, float]:
+    """Triangulate on every axis of the landmarks that stands above noise, and on `n_components` at least.
+
+    Returns the map, the places of the landmarks, and the noise.
+    """
+    d, q = 1 if isinstance(n_components, str) else n_components, H.shape[0]
+    if d > q - 1:
+        raise DimensionError(
+            f"n_components={d} exceeds {q - 1}, the dimension of the problem ({q} distinct landmark samples less the constant)"
+            + (f". Use n_components <= {q - 1}, or more landmarks." if q > 1 else ": one point has no extent.")
         )
-        V, spectrum = axes(self).of(posed)
-        map_ = wide.then(V, -mean @ V)
-        found = {**posed.attributes, **spectral_attributes(problem, spectrum)}
-        if lazy is not None:
-            return Fitted(None, map_.then(np.diag(sign_of(map_(rows.points)))), found)
-        with stage("placing"):
-            Y = np.vstack(list(place(map_))) if held is None else (held - mean) @ V
-        sign = sign_of(Y)
-        return Fitted(Y * sign, map_.then(np.diag(sign)), found)
-
-    def _on_all_axes(self, H: Array, rows: Any) -> tuple[Map, Array, float]:
-        """The triangulation on every axis of the landmarks that stands above noise, and on `n_components` at least.
-
-        Returns the map, the places of the landmarks, and the noise.
-        """
-        d, q = self.n_components, H.shape[0]
-        if (d := 1 if d == "auto" else d) > q - 1:
-            raise DimensionError(
-                f"n_components={d} exceeds {q - 1}, the dimension of the problem ({q} distinct landmark samples less the constant)"
-                + (f". Use n_components <= {q - 1}, or more landmarks." if q > 1 else ": one point has no extent.")
-            )
-        values, U = dense.eigenpairs(gram(H, psd=False).dense, None, "max")
-        error = max(0.0, -float(values[-1]))
-        if self.n_components == "auto":
-            d = gram_dimension(values, q, error, float(values.sum()))
-        m = max(d, int(np.sum(values > _noise(values, d))))
-        note(landmark_axes=m)
-        if m < values.size and relative_gap(float(values[m - 1]), float(values[m]), float(values[0])) < TIED:
-            warn(
-                f"Axes {m} and {m + 1} of the {q} landmarks have the same eigenvalue ({values[m - 1]:.6g} and {values[m]:.6g}), and the "
-                f"triangulation uses {m}: which is not determined, and another machine may return another embedding. Use other "
-                "landmarks, or another number of components.",
-                DegenerateWarning,
-            )
-        U = U[:, :m] - U[:, :m].mean(axis=0)  # what rounding leaves of the constant, divided by a small √λ, would show
-        found = Spectrum(values[:m], U, np.zeros(m))
-        near = U * SqrtEigenvalue()(found)
-        return GramExtension(rows, H.mean(axis=0))(near, found), near, error
+    values, U = dense.eigenpairs(gram(H, psd=False).dense, None, "max")
+    error = max(0.0, -float(values[-1]))
+    if n_components == "auto":
+        d = gram_dimension(values, q, error, float(values.sum()))
+    m = max(d, int(np.sum(values > _noise(values, d))))
+    note(landmark_axes=m)
+    if m < values.size and relative_gap(float(values[m - 1]), float(values[m]), float(values[0])) < TIED:
+        warn(
+            f"Axes {m} and {m + 1} of the {q} landmarks have the same eigenvalue ({values[m - 1]:.6g} and {values[m]:.6g}), and the "
+            f"triangulation uses {m}: which is not determined, and another machine may return another embedding. Use other "
+            "landmarks, or another number of components.",
+            DegenerateWarning,
+        )
+    U = U[:, :m] - U[:, :m].mean(axis=0)  # rounding errors of the constant would be divided by a small √λ
+    found = Spectrum(values[:m], U, np.zeros(m))
+    near = U * SqrtEigenvalue()(found)
+    return GramExtension(rows, H.mean(axis=0))(near, found), near, error
 
 
 def _noise(values: Array, d: int) -> float:
-    """The eigenvalue of the landmarks' Gram matrix down to which its axes serve triangulation.
+    """Return the eigenvalue of the landmarks' Gram matrix down to which its axes are used for triangulation.
 
     Distances that no points have show as eigenvalues down to −ν. The same error enters the distances from other points, and an axis
     of eigenvalue λ divides by √λ: it carries noise of variance ν²/λ, in the units of the eigenvalues. That must not reach the
@@ -191,13 +217,13 @@ def _noise(values: Array, d: int) -> float:
 
 
 def _of_scatter(scatter: Array, n: int, error: float, features: int | None) -> tuple[int, Array]:
-    """How many axes n triangulated points have to show, and the eigenvalues of their scatter."""
+    """Return the number of axes of n triangulated points, and the eigenvalues of their scatter."""
     values = dense.eigenvalues(scatter)[::-1]
     return gram_dimension(values, n, error, float(np.trace(scatter)), features), values
 
 
 def _moments(blocks: Iterator[Array], masses: Array | None = None) -> tuple[Array, Array]:
-    """The mean of the rows and their scatter about it, a block at a time, each row as often as its mass says."""
+    """Return the mean of the rows and their scatter about it. A row counts as often as its mass says."""
     seen, total, products = 0, np.zeros(1), np.zeros((1, 1))
     for block in blocks:
         counted = block if masses is None else block * masses[seen : seen + len(block), None]
@@ -208,7 +234,7 @@ def _moments(blocks: Iterator[Array], masses: Array | None = None) -> tuple[Arra
 
 
 @method("distances", "max −½HΔ²H on landmarks", "embedding", "n q", "S3 §4")
-class LandmarkMDS(LandmarkReducer):
+class LandmarkMDS(GramReducer):
     """Landmark multidimensional scaling.
 
     .. math:: y(x) = V^T \\left[\\tfrac12 \\Lambda^{-1/2} U^T (\\bar\\mu - \\delta^2(x)) - m\\right]
@@ -231,6 +257,11 @@ class LandmarkMDS(LandmarkReducer):
         Any metric of scikit-learn's pairwise_distances, a function of two rows, or ``"precomputed"`` if X holds the
         distances.
 
+    Attributes
+    ----------
+    landmarks_ : ndarray of int
+        The rows chosen as landmarks.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -244,9 +275,11 @@ class LandmarkMDS(LandmarkReducer):
     choice: Choice = "maxmin"
     metric: Metric = "euclidean"
 
+    landmarks_: Index = attribute()
+
     _input: ClassVar[Input] = Input(pairs=("metric",), blocks=True)
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _pose(self, sample: Sample) -> Posed:
         x = sample.x
         wanted = min(200, x.n) if self.landmarks is None else self.landmarks
         chosen = landmark_rows(x, wanted, how=self.choice, random_state=self.random_state)
@@ -257,11 +290,12 @@ class LandmarkMDS(LandmarkReducer):
         with stage("distances"):
             H = rows(near)
         features = X.shape[1] if not x.pairs and self.metric == "euclidean" else None
-        place = partial(_in_blocks, X=X, step=max(1, _ENTRIES // q))
-        fitted = self._triangulate(H, rows, x.n, place, features=features, lazy=X if x.lazy else None)
-        return fitted.having(landmarks_=chosen)
+        place = partial(_placed_in_blocks, X=X, step=max(1, _ENTRIES // q))
+        lazy = X if x.lazy else None
+        posed = told(self, *triangulation(H, rows, x.n, place, self.n_components, features=features, lazy=lazy))
+        return posed.having(landmarks_=chosen)
 
 
-def _in_blocks(map_: Map, X: Any, step: int) -> Iterator[Array]:
+def _placed_in_blocks(map_: Map, X: Matrix, step: int) -> Iterator[Array]:
     for i in range(0, X.shape[0], step):
         yield map_(X[i : i + step])

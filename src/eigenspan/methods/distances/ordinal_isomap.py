@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist, squareform
 from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Tolerance, attribute
+from ..._types import Array, Matrix
 from ...data import Sample
 from ...errors import ConvergenceWarning, warn
 from ...graphs import NeighbourGraph
 from ...numerics.descent.smacof import COINCIDENT, ordinal_scaling
 from ...numerics.eigen import dense
 from ...numerics.memory import require
-from ...problem import Fitted, Map, orientation_of
+from ...problem import Fitted, Map, Posed, orientation_of
 from ...problem.extensions import GeodesicGram
-from ..base.graph_embedding import GraphEmbedding
+from ..base.reductions import Reduction, Sampled
 from ..base.table import method
-from .isomap import Isomap
+from .isomap import Isomap, geodesic_reductions, pose_geodesics
 
-Array = NDArray[np.float64]
-
-#: Distances of new points to all others at a time, and steps by which each is placed.
+#: Number of distances from new points in a block, and number of steps that place each point.
 _ENTRIES, _STEPS = 2**21, 30
 
 
@@ -96,40 +95,12 @@ class OrdinalIsomap(Isomap):
     disparities_: Array = attribute()
     dist_matrix_: Array = attribute()
 
-    _landmark_rows = GraphEmbedding._landmark_rows
-    _takes_masses: ClassVar[bool] = True
+    def _reductions(self) -> tuple[Reduction, ...]:
+        return geodesic_reductions(self, _require, Sampled(self.landmarks, self.graph, self.random_state))
 
-    def _wanted(self, n: int) -> None:
-        return None  # the order is of all pairs: landmarks are the sample that is fitted
-
-    def _graph(self, sample: Sample) -> NeighbourGraph:
-        if self.disconnected != "largest":
-            _require(sample.n)
-        return super()._graph(sample)
-
-    def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
-        start = super()._embed(graph, sample)
-        _require(graph.n)
-        rows, masses, Y = start.map.rows, sample.x.masses, start.map.embedding
-        geodesics = squareform(rows.geodesics[np.arange(graph.n)], checks=False)
-        with stage("stress"):
-            found = ordinal_scaling(geodesics, Y, masses, tol=self.tol, steps=self.max_iter)
-        note(stress=found.stress[-1], steps=len(found.stress) - 1)
-        if not found.converged:
-            warn(
-                f"The stress still fell after {self.max_iter} steps, from {found.stress[-2]:.6g} to {found.stress[-1]:.6g}: raise "
-                "max_iter=, or tol= if that is near enough.",
-                ConvergenceWarning,
-            )
-        masses = np.ones(graph.n) if masses is None else masses
-        Y = _principal(found.Y, masses)
-        places = OrdinalPlaces(rows, Y, masses, found.given, found.wanted)
-        return Fitted(Y, Map(places, np.eye(Y.shape[1]), known=sample.x.known(), embedding=Y), start.attributes).having(
-            stress_=found.stress[-1],
-            stress_path_=np.array(found.stress),
-            n_iter_=len(found.stress) - 1,
-            disparities_=np.stack([found.given, found.wanted]),
-        )
+    def _pose_graph(self, graph: NeighbourGraph, sample: Sample) -> Posed:
+        scaling = partial(_scaled, sample, tol=self.tol, max_iter=self.max_iter)
+        return replace(pose_geodesics(self, graph, sample), after=scaling)
 
     def reconstruction_error(self) -> float:
         """How far the embedding's inner products are from those of the geodesics: ``‖G − YYᵀ‖_F / n``, G the doubly centred −½Δ̂².
@@ -146,11 +117,38 @@ class OrdinalIsomap(Isomap):
 
 
 def _require(n: int) -> None:
+    """Check that the arrays of n points fit into memory."""
     require(56.0 * n**2, f"The order of the distances between {n} points", "Fit on landmarks=1000 of the points.")
 
 
+def _scaled(sample: Sample, start: Fitted, *, tol: float, max_iter: int) -> Fitted:
+    """Descend from Isomap to a minimum of the stress."""
+    n = sample.n
+    _require(n)
+    rows, masses, Y = start.map.rows, sample.x.masses, start.map.embedding
+    geodesics = squareform(rows.geodesics[np.arange(n)], checks=False)
+    with stage("stress"):
+        found = ordinal_scaling(geodesics, Y, masses, tol=tol, steps=max_iter)
+    note(stress=found.stress[-1], steps=len(found.stress) - 1)
+    if not found.converged:
+        warn(
+            f"The stress still fell after {max_iter} steps, from {found.stress[-2]:.6g} to {found.stress[-1]:.6g}: raise max_iter=, or "
+            "raise tol= if that is close enough.",
+            ConvergenceWarning,
+        )
+    masses = np.ones(n) if masses is None else masses
+    Y = _principal(found.Y, masses)
+    places = OrdinalPlaces(rows, Y, masses, found.given, found.wanted)
+    return Fitted(Y, Map(places, np.eye(Y.shape[1]), known=sample.x.known(), embedding=Y), start.attributes).having(
+        stress_=found.stress[-1],
+        stress_path_=np.array(found.stress),
+        n_iter_=len(found.stress) - 1,
+        disparities_=np.stack([found.given, found.wanted]),
+    )
+
+
 def _principal(Y: Array, masses: Array) -> Array:
-    """The points on their principal axes, about their mean."""
+    """Return the points on their principal axes, about their mean."""
     Y = Y - masses @ Y / masses.sum()
     values, axes = dense.eigenpairs(dense.symmetric((Y.T * masses) @ Y), None, "max")
     Y = Y @ axes
@@ -159,10 +157,10 @@ def _principal(Y: Array, masses: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class OrdinalPlaces:
-    """``x -> y`` of least stress from the points Y, which stay: the distances wanted are what f makes of the geodesics of x.
+    """Places a new point x at the y of least stress: its distances from the points Y should be f of the geodesics of x.
 
-    It is triangulated first, ``−½‖y − y_j‖² = −½‖y‖² + y·y_j − ½‖y_j‖²`` being linear in y but for a term that the centred Y takes to
-    zero, and then moved by the same majorisation as Y was. f begins at zero and goes on in proportion beyond the longest geodesic.
+    First y is triangulated: ``−½‖y − y_j‖² = −½‖y‖² + y·y_j − ½‖y_j‖²`` is linear in y except for a term that vanishes for centred Y.
+    Then it is moved by the majorisation that placed Y. f starts at zero and continues in proportion beyond the longest geodesic.
     """
 
     gram: GeodesicGram
@@ -175,11 +173,11 @@ class OrdinalPlaces:
     def geodesics(self) -> Any:
         return self.gram.geodesics
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Matrix) -> Array:
         step = max(1, _ENTRIES // len(self.Y))
         return np.vstack([self._block(X[i : i + step]) for i in range(0, X.shape[0], step)])
 
-    def _block(self, X: Any) -> Array:
+    def _block(self, X: Matrix) -> Array:
         Y, m = self.Y, self.masses
         lengths = np.sqrt(-2.0 * self.gram(X))
         wanted = np.interp(lengths, np.append(0.0, self.given), np.append(0.0, self.wanted))

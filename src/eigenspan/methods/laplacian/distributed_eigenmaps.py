@@ -1,13 +1,13 @@
-"""Eigenmaps of rows that stay on a cluster: their graph is built there, and products with its Laplacian are made there."""
+"""Laplacian eigenmaps of a Dask collection: the graph is built, and products with its Laplacian are computed, on the workers."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
+from ..._types import Array
 from ...data import Sample
 from ...errors import DisconnectedError, InputError
 from ...graphs import KNN, NeighbourGraph
@@ -24,22 +24,16 @@ from ...problem.scale import UnitCovariance
 from ...problem.spectrum import warn_if_localised
 from ..base.contract import axes
 
-Array = NDArray[np.float64]
-
-#: Numbers in the rows that the map holds, at most, and rows on which its error is measured.
+#: Maximum number of values in the rows that the map holds, and number of rows on which its error is measured.
 _HELD, _TESTED = 4_000_000, 1000
-#: Bytes that the solver holds here for every point.
+#: Bytes per point that the eigensolver holds in this process.
 _SOLVER = 1600.0
 
 
-def fit_spread(estimator: Any, sample: Sample) -> Fitted:
-    """Laplacian eigenmaps of all rows: neighbours, weights and products on the workers, n×d numbers here."""
+def fit_distributed(estimator: Any, sample: Sample) -> Fitted:
+    """Fit Laplacian eigenmaps to all rows. Neighbours, weights and products stay on the workers; this process holds n×d numbers."""
     k, spec = _neighbours(estimator), _weights(estimator)
-    require(
-        _SOLVER * sample.n,
-        f"The eigenvectors of {sample.n} points",
-        "Say landmarks=m to fit m rows and place the others.",
-    )
+    require(_SOLVER * sample.n, f"The eigenvectors of {sample.n} points", "Use landmarks=m to fit m of them.")
     graph = spread_neighbours(sample.x.values, k)
     with stage("weights"):
         few = graph.first[drawn_rows(graph.n)]  # of the distinct rows, as in memory
@@ -48,8 +42,8 @@ def fit_spread(estimator: Any, sample: Sample) -> Fitted:
     note(components=pieces)
     if pieces > 1:
         raise DisconnectedError(
-            f"The graph of the {sample.n} points falls into {pieces} pieces, and on a cluster nothing bridges them. Use more than {k} "
-            'neighbours, weights="binary" where weights vanish, or landmarks=m, which fits m rows in one place.'
+            f"The graph of the {sample.n} points has {pieces} components, and on a cluster no edges are added between them. Use more than "
+            f'{k} neighbours, weights="binary" if weights vanish, or landmarks=m, which fits m rows in this process.'
         )
     form = Form(graph.n, pairs=((1.0, L),), psd=True, kills_constant=True)
     basis = Samples(graph.n, masses=graph.masses)
@@ -61,38 +55,36 @@ def fit_spread(estimator: Any, sample: Sample) -> Fitted:
     note(participation=warn_if_localised(V, graph.masses))
     Y = graph.back(V * sign_of(V))
     found = spectral_attributes(None, spectrum)
-    del found["problem_"]  # it lies on the cluster
+    del found["problem_"]  # its matrix is on the workers
     return Fitted(Y, _map(estimator, sample, Y, k), found)
 
 
 def _neighbours(estimator: Any) -> int:
-    """How many neighbours are asked for, where nothing else is that only one process can find."""
-    spec = (
-        KNN(10 if estimator.n_neighbors is None else estimator.n_neighbors)
-        if estimator.graph is None
-        else estimator.graph
-    )
+    """Return the number of neighbours. Raise `InputError` for graphs that only one process can build."""
+    spec = KNN(estimator.n_neighbors or 10) if estimator.graph is None else estimator.graph
     plain = isinstance(spec, KNN) and (spec.metric, spec.symmetry, spec.within_class) == ("euclidean", "union", False)
     if not plain or estimator.metric not in (None, "euclidean") or estimator.metric_params or spec.metric_params:
         raise InputError(
-            f"On a cluster {type(estimator).__name__} finds the nearest neighbours by Euclidean distance, joined where either counts the "
-            "other: say n_neighbors=k or graph=KNN(k). For another graph, landmarks=m fits m rows in one place."
+            f"On a cluster {type(estimator).__name__} finds the nearest neighbours by Euclidean distance, and joins "
+            "two points if one is a neighbour of the other: use n_neighbors=k or graph=KNN(k). For another graph, landmarks=m fits m rows "
+            "in this process."
         )
     return int(spec.n_neighbors)
 
 
 def _weights(estimator: Any) -> Bindable:
+    """Return the weight rule. Raise `InputError` for rules that need more than the lengths of edges."""
     if dependency_of(estimator.weights) != "length":
         *most, last = (f'"{name}"' for name in rule_names("lengths", "coordinates", "given", "paths"))
         raise InputError(
             f"weights={estimator.weights!r:.60} need more than the length of each edge: on a cluster use {', '.join(most)} or {last}, or "
-            "say landmarks=m to fit m rows in one place."
+            "use landmarks=m to fit m rows in this process."
         )
     return as_weights(estimator.weights)
 
 
 def _map(estimator: Any, sample: Sample, Y: Array, k: int) -> Map:
-    """New points by reconstruction from the nearest of some of the rows; how far the others end up from their places is measured."""
+    """Return a map that reconstructs new points from the nearest of some rows, and record its error on other rows."""
     rows = sample.x.values
     drawn = rows.sample(min(sample.n, max(10 * k, _HELD // rows.width) + _TESTED), estimator.random_state)
     tested = np.linspace(0, drawn.size - 1, min(_TESTED, drawn.size // 10)).astype(np.intp)

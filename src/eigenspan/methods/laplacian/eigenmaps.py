@@ -2,73 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..._parameters import attribute
-from ...data import Input, Sample
+from ..._types import Array, Matrix
+from ...data import Sample
 from ...data.rows.storage import is_tall
+from ...data.x import XKind
 from ...graphs import Affinity, NeighbourGraph, ProjectionWeights, Weights, affinity, check_weights_connect
 from ...problem import Fitted, Posed, Samples, UnitCovariance, diagonal, pose
 from ...problem.extensions import Walk, rows_of_walk
-from ...problem.forms import PairWeights, counted, degree, laplacian
+from ...problem.forms import counted, degree, laplacian
 from ..base.contract import Scale, features_of, points_of
 from ..base.graph_embedding import GraphEmbedding, barycentric
 from ..base.graph_projection import GraphProjection, graph_attribute, is_scatter, projection_weights
 from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, method
-from .distributed_eigenmaps import fit_spread
-
-Array = NDArray[np.float64]
+from .distributed_eigenmaps import fit_distributed
 
 
-class WalkEmbedding(GraphEmbedding):
-    """Graph embeddings extended by their random walk.
+def connected_affinity(graph: NeighbourGraph, weights: Weights, points: Matrix | None) -> Affinity:
+    """Return the edge weights. Raise `GraphError` if they vanish on edges that connect the graph."""
+    weighed = affinity(graph, weights, points)
+    check_weights_connect(weighed.W)
+    return weighed
 
-    Parameters
-    ----------
-    weights
-        ... With ``graph="precomputed"``, X is the affinity matrix. Its diagonal counts only in the random walk of
-        `DiffusionMap`: L = D − W does not depend on it, and elsewhere the degrees D leave it out, as in scikit-learn.
-    extension
-        How new points are placed: by the eigenfunction formula, at the weighted mean of their neighbours, or by local
-        reconstruction. Training points keep their own embedding.
 
-    Attributes
-    ----------
-    affinity_ : Affinity
-        Edge weights (``affinity_.W``) and the rule that computed them.
+def walk_basis(
+    graph: NeighbourGraph,
+    weighed: Affinity,
+    x: XKind,
+    extension: str,
+    density: Array | None = None,
+    *,
+    eigenfunctions: bool = True,
+) -> Samples:
+    """Return the samples, extended as `extension` says.
+
+    ``"nystrom"`` is the eigenfunction formula, which holds for eigenvectors of the walk only; for others (`eigenfunctions` is False) and
+    for ``"harmonic"`` new points are placed at the weighted mean of their neighbours.
     """
-
-    weights: Weights = "heat"
-    extension: Literal["nystrom", "harmonic", "barycentric"] = "nystrom"
-
-    affinity_: Affinity = attribute()
-
-    _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
-    _takes_masses: ClassVar[bool] = True
-
-    def _weigh(self, graph: NeighbourGraph, x: Any) -> Affinity:
-        """The weights between two points, seen to leave the graph in one piece."""
-        weighed = affinity(graph, self.weights, x.points)
-        check_weights_connect(weighed.W)
-        return weighed
-
-    def _samples(
-        self, graph: NeighbourGraph, affinity: Affinity, x: Any, density: Array | None = None, *, of_walk: bool = True
-    ) -> Samples:
-        """The basis; the eigenfunction formula is for eigenvectors of the walk only."""
-        if self.extension == "barycentric":
-            return Samples(graph.n, barycentric(graph, x), x.masses)
-        rows = rows_of_walk(graph, affinity, density, x.masses)
-        walk = Walk(rows, x.known(), eigenfunctions=of_walk and self.extension == "nystrom")
-        return Samples(graph.n, walk, x.masses)
+    if extension == "barycentric":
+        return Samples(graph.n, barycentric(graph, x), x.masses)
+    rows = rows_of_walk(graph, weighed, density, x.masses)
+    return Samples(graph.n, Walk(rows, x.known(), eigenfunctions and extension == "nystrom"), x.masses)
 
 
 @method("laplacian", "min L", "degree", SPARSE, "S0 eq. 16", "le", "eigenmaps", "spectralembedding")
-class LaplacianEigenmaps(WalkEmbedding):
+class LaplacianEigenmaps(GraphEmbedding):
     """Laplacian eigenmaps.
 
     .. math:: \\min_Y \\operatorname{Tr}(Y^T L Y) \\quad \\text{s.t. } Y^T D Y = I,\\; Y^T D 1 = 0
@@ -90,10 +70,18 @@ class LaplacianEigenmaps(WalkEmbedding):
 
     Parameters
     ----------
+    weights
+        ... With ``graph="precomputed"``, X is the affinity matrix. L = D − W does not depend on its diagonal, and the degrees D
+        leave it out, as in scikit-learn.
     unit
         B = D or B = I. The eigenfunction formula holds for eigenvectors of the walk only: with ``"covariance"`` and
         ``extension="nystrom"``, new points are placed at the weighted mean of their neighbours. The axes then have variance
         one, and ``scale="unit-variance"`` has no effect.
+
+    Attributes
+    ----------
+    affinity_ : Affinity
+        Edge weights (``affinity_.W``) and the rule that computed them. Absent if a Dask collection was fitted on its cluster.
 
     Examples
     --------
@@ -116,16 +104,23 @@ class LaplacianEigenmaps(WalkEmbedding):
     Belkin & Niyogi (2003); [S1] §1.3.4; [S0] §3.2 (whose eq. 19 prints D^{+1/2} for D^{−1/2}).
     """
 
+    weights: Weights = "heat"
+    extension: Literal["nystrom", "harmonic", "barycentric"] = "nystrom"
     unit: Literal["degree", "covariance"] = "degree"
     scale: Scale = None
 
-    def _fit_lazily(self, sample: Sample) -> Fitted:
-        return fit_spread(self, sample)
+    affinity_: Affinity = attribute()
 
-    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
-        weighed = self._weigh(graph, x)
+    def _fit(self, sample: Sample) -> Fitted:
+        if sample.x.lazy and self.landmarks is None:
+            return fit_distributed(self, sample)
+        return super()._fit(sample)
+
+    def _pose_graph(self, graph: NeighbourGraph, sample: Sample) -> Posed:
+        x = sample.x
+        weighed = connected_affinity(graph, self.weights, x.points)
         W = counted(weighed.W, x.masses)
-        basis = self._samples(graph, weighed, x, of_walk=self.unit == "degree")
+        basis = walk_basis(graph, weighed, x, self.extension, eigenfunctions=self.unit == "degree")
         if self.unit == "degree":
             return pose(basis, minimise=laplacian(W), unit=degree(W)).having(affinity_=weighed)
         return pose(basis, minimise=laplacian(W), scale=UnitCovariance(x.count)).having(affinity_=weighed)
@@ -145,15 +140,13 @@ class _LocalityPreserving(GraphProjection):
 
     weights: ProjectionWeights | None = None
 
-    def _unit(self, W: PairWeights) -> Any:
-        raise NotImplementedError
-
     def _pose(self, sample: Sample) -> Posed:
         if sample.x.lazy or (is_scatter(self) and is_tall(sample.x.values)):
             return self._pose_classes(sample)
         basis = features_of(self, sample)
         W = projection_weights(self, points_of(self, basis, sample), sample.y, self.weights)
-        posed = pose(basis, minimise=W.laplacian(), unit=self._unit(W), ridge=self.ridge)
+        unit: Any = diagonal(W.degrees()) if self._class_unit == "labelled" else "projection"
+        posed = pose(basis, minimise=W.laplacian(), unit=unit, ridge=self.ridge)
         return posed.having(**graph_attribute(W.graph))
 
 
@@ -194,9 +187,6 @@ class LPP(_LocalityPreserving):
 
     _class_unit: ClassVar[str] = "labelled"
 
-    def _unit(self, W: PairWeights) -> Any:
-        return diagonal(W.degrees())
-
 
 @method("laplacian", "min L", "projection", NEIGHBOURS_AND_FEATURES, "S0 eq. 36")
 class OLPP(_LocalityPreserving):
@@ -231,6 +221,3 @@ class OLPP(_LocalityPreserving):
     """
 
     _class_unit: ClassVar[str] = "projection"
-
-    def _unit(self, W: PairWeights) -> Any:
-        return "projection"

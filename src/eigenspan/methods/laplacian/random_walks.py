@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._parameters import NotNegative, Share, attribute
+from ..._types import Array
 from ...data import Sample
-from ...graphs import Affinity, NeighbourGraph
+from ...graphs import Affinity, NeighbourGraph, Weights
 from ...problem import Diffusion, Fitted, InverseSqrt, Posed, pose
 from ...problem.forms import counted, degree, degrees, laplacian
+from ..base.graph_embedding import GraphEmbedding
 from ..base.table import SPARSE, method
-from .eigenmaps import WalkEmbedding
-
-Array = NDArray[np.float64]
+from .eigenmaps import connected_affinity, walk_basis
 
 
 @method("laplacian", "min L of W_α", "degree", SPARSE, "S4 §2.2", "diffusionmaps")
-class DiffusionMap(WalkEmbedding):
+class DiffusionMap(GraphEmbedding):
     """Diffusion map.
 
     .. math:: P \\psi_i = \\mu_i \\psi_i, \\quad P = D_\\alpha^{-1} W_\\alpha, \\quad
@@ -37,6 +37,8 @@ class DiffusionMap(WalkEmbedding):
 
     Parameters
     ----------
+    weights
+        ... With ``graph="precomputed"``, X is the affinity matrix, its diagonal included.
     t
         Diffusion time.
     alpha
@@ -63,29 +65,34 @@ class DiffusionMap(WalkEmbedding):
     Coifman & Lafon (2006).
     """
 
+    weights: Weights = "heat"
+    extension: Literal["nystrom", "harmonic", "barycentric"] = "nystrom"
     t: NotNegative = 1
     alpha: Share = 1
 
+    affinity_: Affinity = attribute()
     walk_eigenvalues_: Array = attribute()
 
-    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
-        weighed = self._weigh(graph, x)
+    def _pose_graph(self, graph: NeighbourGraph, sample: Sample) -> Posed:
+        x = sample.x
+        weighed = connected_affinity(graph, self.weights, x.points)
         # A step may stay where it is, or go to an equal row.
         W = counted(sp.csr_array(weighed.W + _self_loops(graph, weighed)), x.masses)
         density = (degrees(W) if x.masses is None else degrees(W) / x.masses) ** self.alpha
         S = sp.diags_array(1.0 / density)
         W = sp.csr_array(S @ W @ S)
         scale = Diffusion(self.t, float(degrees(W).sum()))
-        basis = self._samples(graph, weighed, x, density)
-        return pose(basis, minimise=laplacian(W), unit=degree(W), scale=scale).having(affinity_=weighed)
+        basis = walk_basis(graph, weighed, x, self.extension, density)
+        posed = pose(basis, minimise=laplacian(W), unit=degree(W), scale=scale)
+        return replace(posed, after=_with_walk_eigenvalues).having(affinity_=weighed)
 
-    def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
-        fitted = super()._embed(graph, sample)
-        return fitted.having(walk_eigenvalues_=1.0 - fitted.attributes["eigenvalues_"])
+
+def _with_walk_eigenvalues(fitted: Fitted) -> Fitted:
+    return fitted.having(walk_eigenvalues_=1.0 - fitted.attributes["eigenvalues_"])
 
 
 def _self_loops(graph: NeighbourGraph, weighed: Affinity) -> sp.csr_array:
-    """Diagonal of the weights: 1 = exp(0) where they are made of distances, as given where they are given."""
+    """Return the diagonal of the weights: 1 = exp(0) if they are made of distances, as given if they are given."""
     if not weighed.given:
         return sp.csr_array(sp.eye_array(graph.n))
     loops = np.zeros(graph.n) if graph.loops is None else graph.loops
@@ -93,7 +100,7 @@ def _self_loops(graph: NeighbourGraph, weighed: Affinity) -> sp.csr_array:
 
 
 @method("laplacian", "max L†", "embedding", SPARSE, "S1 §1.4.2", "commutetime")
-class CommuteTimeEmbedding(WalkEmbedding):
+class CommuteTimeEmbedding(GraphEmbedding):
     """Commute-time embedding.
 
     .. math:: \\max_Y \\operatorname{Tr}(Y^T L^\\dagger Y) \\quad \\text{s.t. } Y^T Y = I, \\qquad
@@ -106,6 +113,8 @@ class CommuteTimeEmbedding(WalkEmbedding):
 
     Parameters
     ----------
+    weights
+        ... With ``graph="precomputed"``, X is the affinity matrix, whose diagonal has no effect.
     extension
         How new points are placed: at the weighted mean of their neighbours, or by local reconstruction. Training points
         keep their own embedding.
@@ -128,11 +137,15 @@ class CommuteTimeEmbedding(WalkEmbedding):
     Fouss et al. (2007); Qiu & Hancock (2007).
     """
 
+    weights: Weights = "heat"
     extension: Literal["harmonic", "barycentric"] = "harmonic"
 
-    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
-        weighed = self._weigh(graph, x)
+    affinity_: Affinity = attribute()
+
+    def _pose_graph(self, graph: NeighbourGraph, sample: Sample) -> Posed:
+        x = sample.x
+        weighed = connected_affinity(graph, self.weights, x.points)
         W = counted(weighed.W, x.masses)
         scale = InverseSqrt(float(degrees(W).sum()))
-        basis = self._samples(graph, weighed, x)
+        basis = walk_basis(graph, weighed, x, self.extension)
         return pose(basis, minimise=laplacian(W), scale=scale).having(affinity_=weighed)

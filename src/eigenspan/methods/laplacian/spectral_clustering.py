@@ -1,38 +1,41 @@
-"""Spectral clustering: the Laplacian form with the constant kept, and the graph left in its pieces."""
+"""Spectral clustering: the Laplacian form with the constant kept, over a graph that need not be connected."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import ClusterMixin
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Metric, Seed, Verbose, attribute, parameter
-from ..._types import Index
+from ..._types import Array, Index, Sparse
 from ...data import Input, Sample
 from ...data.rows.triangular import NEED
-from ...errors import DegenerateWarning, DimensionError, InputError, PrecisionWarning, warn
+from ...errors import DimensionError, InputError, PrecisionWarning, warn
 from ...graphs import NeighbourGraph, Weights, affinity, components
-from ...graphs.sample_graph import neighbour_graph
-from ...graphs.weights.rules import refuse_found_edges
 from ...numerics.threads import one_thread
-from ...problem import Fitted, Spectrum, TraceProblem, sign_of, solve, spectral_attributes
+from ...problem import Fitted, Spectrum, TraceProblem, diagonal, sign_of, solve, spectral_attributes
 from ...problem.extensions import Walk, rows_of_walk
 from ...problem.forms import counted, degree, degrees, laplacian
 from ..base.contract import Reducer, Solving
-from ..base.duplicates import over_distinct
-from ..base.graph_embedding import Graph
+from ..base.graph_embedding import Graph, neighbours
+from ..base.reductions import Distinct, Neighbours, fit_reduced
 from ..base.table import SPARSE, method
-from .cluster_assignment import Rotation, Threshold, UnitRows, cut_value, masses, unit_length
+from .cluster_assignment import (
+    Assigner,
+    Rotation,
+    Threshold,
+    UnitRows,
+    check_assignment,
+    cut_value,
+    k_means,
+    masses,
+    unit_length,
+)
 
-Array = NDArray[np.float64]
-
-#: Entries of a unit eigenvector are known to so much, a few units in the last place.
+#: Rounding error of an entry of a unit eigenvector: a few units in the last place.
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 
@@ -127,7 +130,7 @@ class SpectralClustering(ClusterMixin, Reducer):
     labels_: Index = attribute()
     cut_: float = attribute()
     n_graph_components_: int = attribute()
-    assigner_: Any = attribute()
+    assigner_: Assigner = attribute()
     graph_: NeighbourGraph = attribute()
     eigenvalues_: Array = attribute()
     residuals_: Array = attribute()
@@ -142,7 +145,8 @@ class SpectralClustering(ClusterMixin, Reducer):
             raise InputError(f"n_clusters={self.n_clusters} exceeds n_samples={n}.")
         if self.n_components is not None and self.n_components > n:
             raise DimensionError(f"n_components={self.n_components} exceeds n_samples={n}.")
-        fitted: Any = over_distinct(self, sample, self._embed)
+        distinct = Distinct(self.graph, self.n_neighbors)
+        fitted: Any = fit_reduced(sample, (distinct, Neighbours(self._graph)), self._relax)
         problem, rows = fitted.attributes["problem_"], fitted.attributes["graph_"].rows
         nodes = slice(None) if rows is None else rows
         with stage("assignment"), one_thread():
@@ -150,105 +154,48 @@ class SpectralClustering(ClusterMixin, Reducer):
             labels = rule.predict(fitted.embedding).astype(np.intp)
         return fitted.having(assigner_=rule, labels_=labels, cut_=cut_value(problem, labels[nodes]))
 
-    def _embed(self, sample: Sample) -> Fitted:
-        """The relaxed indicators and their map."""
-        x = sample.x
+    def _graph(self, sample: Sample) -> NeighbourGraph:
+        """Return the neighbour graph, whose components are kept apart."""
         if self.n_clusters > sample.n:
-            raise InputError(
-                f"n_clusters={self.n_clusters} exceeds {sample.n}, the number of rows that differ: equal rows are of one cluster."
-            )
-        if not x.pairs:
-            refuse_found_edges(self.graph, self.weights)
-        graph = neighbour_graph(
-            x,
-            self.graph,
-            n_neighbors=self.n_neighbors,
-            n_jobs=self.n_jobs,
-            metric=self.metric,
-            metric_params=self.metric_params,
-        )
-        weighted = affinity(graph, self.weights, x.points)
+            raise InputError(f"n_clusters={self.n_clusters} exceeds {sample.n}, the number of distinct rows.")
+        return neighbours(self, sample)
+
+    def _relax(self, sample: Sample) -> Fitted:
+        """Return the relaxed indicators and their map."""
+        x, graph = sample.x, sample.graph
+        weighed = affinity(graph, self.weights, x.points)
         count, pieces = components(graph)
         note(components=count)
-        problem, spectrum = self._indicators(counted(weighted.W, x.masses), x.masses, count, pieces)
-        Y = spectrum.vectors * sign_of(spectrum.vectors)
-        rows = rows_of_walk(graph, weighted, masses=x.masses)
-        walk = Walk(rows, x.known(), eigenfunctions=self.cut == "normalized")
-        found = {"graph_": graph, "n_graph_components_": count}
-        return Fitted(Y, walk(Y, spectrum), {**spectral_attributes(problem, spectrum), **found})
-
-    def _indicators(self, W: Any, masses: Array | None, count: int, labels: Any) -> tuple[TraceProblem, Spectrum]:
-        """The smallest eigenvectors: one exact indicator per component, then the rest in their complement."""
-        d = degrees(W)
-        if self.cut == "normalized" and d.min() <= 0:  # an isolated point: give it a self-loop, which no cut sees
-            d = np.where(d > 0, d, np.min(d[d > 0], initial=1.0))
-        mass = d if self.cut == "normalized" else np.ones(d.size) if masses is None else masses
-        N = np.zeros((d.size, count))
-        N[np.arange(d.size), labels] = 1.0
-        N /= np.sqrt(mass @ N)
         if self.n_components is not None and self.n_components < count:
             raise DimensionError(
-                f"n_components={self.n_components}, but the graph falls into {count} components, each with an axis of its own. Use "
+                f"n_components={self.n_components}, but the graph has {count} components, each with an axis of its own. Use "
                 f"n_components >= {count}, None, or more neighbours."
             )
+        W = counted(weighed.W, x.masses)
+        problem, mass = relaxed_cut(W, x.masses, count, pieces, self.cut)
         more = max(0, (self.n_components or self.n_clusters) - count)
-        problem = TraceProblem(laplacian(W), _unit(W, mass, self.cut), "min", N)
-        if more == 0:
-            note(solver="Components")  # the indicators of the components are the answer: nothing to solve
-            return problem, Spectrum(np.zeros(count), N, np.zeros(count))
-        rest = solve(problem, more, solver=self.solver, random_state=self.random_state)
-        _warn_of_lost_points(rest.vectors, mass)
-        return problem, Spectrum(
-            np.concatenate([np.zeros(count), rest.values]),
-            np.hstack([N, rest.vectors]),
-            np.concatenate([np.zeros(count), rest.residuals]),
-            rest.gap,
-        )
+        spectrum = indicators(problem, mass, more, solver=self.solver, random_state=self.random_state)
+        Y = spectrum.vectors * sign_of(spectrum.vectors)
+        rows = rows_of_walk(graph, weighed, masses=x.masses)
+        walk = Walk(rows, x.known(), eigenfunctions=self.cut == "normalized")
+        return Fitted(Y, walk(Y, spectrum), spectral_attributes(problem, spectrum)).having(n_graph_components_=count)
 
-    def _rule(self, Y: Array, problem: TraceProblem, nodes: Any, count: int) -> Any:
-        """What gives a cluster to every place; `nodes` are the rows that the problem is about."""
-        self._refuse_rule(Y, count)
+    def _rule(self, Y: Array, problem: TraceProblem, nodes: Any, count: int) -> Assigner:
+        """Return the rule that assigns a cluster to every place; `nodes` are the rows that the problem is about."""
+        check_assignment(self.assign, self.n_clusters, self.normalize_rows, Y.shape[1], count)
         if self.assign == "threshold":
             return Threshold.least_cut(Y[nodes], problem, axis=1)
         Y = unit_length(Y) if self.normalize_rows else Y
-        rule: Any
+        rule: Assigner
         if self.assign == "kmeans":
-            rule = self._means(Y)
+            rule = k_means(Y, self.n_clusters, self.random_state)
         elif self.assign == "margin":
             rule = Rotation.of_margins(Y[nodes], masses(problem), self.random_state)
         else:
             rule = Rotation.pivoted(Y) if self.assign == "cluster_qr" else Rotation.discretised(Y, self.random_state)
         return UnitRows(rule) if self.normalize_rows else rule
 
-    def _refuse_rule(self, Y: Array, count: int) -> None:
-        width, pieces = Y.shape[1], f"(the graph has {count} components)"
-        if self.assign == "threshold":
-            if self.n_clusters != 2 or self.normalize_rows:
-                raise InputError(
-                    f'assign="threshold" cuts one vector in two, but n_clusters={self.n_clusters} and '
-                    f'normalize_rows={self.normalize_rows}: a number has no length. Use assign="kmeans".'
-                )
-            if width < 2 or count > 2:
-                raise InputError(
-                    f'assign="threshold" cuts the second of two vectors, but the embedding has {width} {pieces}: of more than two '
-                    'components any grouping cuts nothing. Use n_components=2 and more neighbours, or assign="kmeans".'
-                )
-        elif self.assign != "kmeans" and width != self.n_clusters:
-            raise InputError(
-                f'assign="{self.assign}" rotates {self.n_clusters} vectors onto {self.n_clusters} indicators, but the embedding '
-                f'has {width} {pieces}. Use assign="kmeans".'
-            )
-
-    def _means(self, Y: Array) -> Any:
-        from sklearn.cluster import KMeans
-
-        _warn_of_few_places(Y, self.n_clusters)
-        with warnings.catch_warnings():
-            # of fewer distinct places than clusters, which was said above
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit(Y)
-
-    def predict(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> Index:
         """Cluster of each new point, through the embedding's extension.
 
         Parameters
@@ -264,21 +211,42 @@ class SpectralClustering(ClusterMixin, Reducer):
         with one_thread():
             return np.asarray(self.assigner_.predict(np.asarray(Y, dtype=np.float64)), dtype=np.intp)
 
-    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.intp]:
+    def fit_predict(self, X: Any, y: Any = None) -> Index:
         """Fit and return the cluster of every training point."""
         return self.fit(X).labels_
 
 
-def _unit(W: Any, mass: Array, cut: str) -> Any:
-    from ...problem import diagonal
-
+def relaxed_cut(W: Sparse, masses: Array | None, count: int, pieces: Index, cut: str) -> tuple[TraceProblem, Array]:
+    """Return the relaxed problem, which excludes the indicators of the components, and the mass of every point in its unit."""
+    d = degrees(W)
+    if cut == "normalized" and d.min() <= 0:  # give isolated points a self-loop, which does not change the cut
+        d = np.where(d > 0, d, np.min(d[d > 0], initial=1.0))
+    mass = d if cut == "normalized" else np.ones(d.size) if masses is None else masses
+    N = np.zeros((d.size, count))
+    N[np.arange(d.size), pieces] = 1.0
+    N /= np.sqrt(mass @ N)
     if cut == "ratio":
-        return None if np.all(mass == 1) else diagonal(mass)
-    return degree(W) if np.array_equal(degrees(W), mass) else diagonal(mass)
+        unit = None if np.all(mass == 1) else diagonal(mass)
+    else:
+        unit = degree(W) if np.array_equal(degrees(W), mass) else diagonal(mass)
+    return TraceProblem(laplacian(W), unit, "min", N), mass
+
+
+def indicators(problem: TraceProblem, mass: Array, more: int, *, solver: Any, random_state: Any) -> Spectrum:
+    """Return the smallest eigenvectors: the exact indicators of the components, then `more` in their complement."""
+    N: Any = problem.exclude
+    zeros = np.zeros(N.shape[1])
+    if more == 0:
+        note(solver="Components")  # the indicators of the components are the solution
+        return Spectrum(zeros, N, zeros)
+    rest = solve(problem, more, solver=solver, random_state=random_state)
+    _warn_of_lost_points(rest.vectors, mass)
+    values, residuals = np.concatenate([zeros, rest.values]), np.concatenate([zeros, rest.residuals])
+    return Spectrum(values, np.hstack([N, rest.vectors]), residuals, rest.gap)
 
 
 def _warn_of_lost_points(V: Array, mass: Array) -> None:
-    """Warn where eigenvectors, known to rounding of √mass V, have no digits left at points of vanishing mass."""
+    """Warn if rounding errors of eigenvectors, those of √mass V, reach their size at points of vanishing mass."""
     error = _ROUNDING / np.sqrt(mass)
     lost = int(np.sum(error > NEED * np.abs(V).max()))
     if lost:
@@ -287,14 +255,4 @@ def _warn_of_lost_points(V: Array, mass: Array) -> None:
             f"{mass.max():.1g}, and rounding places these points by up to {min(1.0, error.max() / np.abs(V).max()):.0e} of the extent of "
             'the embedding. Use weights="binary", a larger Heat(sigma=...), or drop the outliers.',
             PrecisionWarning,
-        )
-
-
-def _warn_of_few_places(Y: Array, clusters: int) -> None:
-    places = len(np.unique(np.round(Y / max(float(np.abs(Y).max()), np.finfo(float).tiny), 9), axis=0))
-    if places < clusters:
-        warn(
-            f"The {len(Y)} points have only {places} distinct places on {Y.shape[1]} axes: no more clusters can be told apart, and "
-            f"n_clusters={clusters}. Use n_components >= n_clusters, or fewer clusters.",
-            DegenerateWarning,
         )

@@ -1,46 +1,43 @@
-"""Conformal eigenmaps: of the smooth functions of a manifold, the combinations that keep the shape of small triangles."""
+"""Conformal eigenmaps: combinations of smooth functions that keep the shape of small triangles."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
 from ..._parameters import Count, NotNegative, Tolerance, attribute, parameter
-from ..._types import Sparse
+from ..._types import Array, Matrix, Sparse
 from ...data import Input, Sample
 from ...errors import ConvergenceWarning, DegenerateWarning, DimensionError, warn
-from ...graphs import NeighbourGraph
+from ...graphs import Affinity, NeighbourGraph, Weights
 from ...numerics.eigen import dense
 from ...numerics.sdp.spectrahedron import Minimum, minimise_quadratic, squares_as_halves, to_half
 from ...numerics.threads import threads_for
 from ...problem import Fitted
 from ...problem.dimension_rules import suggested_dimension
 from ..base.contract import ToldComponents
-from ..base.graph_embedding import pair_distances
+from ..base.graph_embedding import GraphEmbedding, pair_distances
+from ..base.reductions import Sampled, fit_reduced
 from ..base.smooth_functions import distinct_rows, functions_of, on_axes_of, with_parameters_of
 from ..base.table import SPARSE, method
-from ..laplacian.eigenmaps import LaplacianEigenmaps, WalkEmbedding
+from ..laplacian.eigenmaps import LaplacianEigenmaps
 from .lle import LLE
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-
-#: Eigenvectors unless told.
+#: Default number of eigenvectors.
 _EIGENVECTORS = 10
-#: Numbers of a block of triangles.
+#: Number of values in a block of triangles.
 _NUMBERS = 2**20
-#: Share of the variance below which an axis is what an interior point leaves of nothing.
+#: Share of the variance below which an axis of an interior point is zero in the limit.
 _NOTHING = 1e-6
-#: Steps at most; some 20 are the rule.
+#: Maximum number of steps; about 20 are usual.
 _STEPS = 100
 
 
 @method("reconstruction", "min Σ(|Lz|² − s|x|²)²", "Tr L'L = 1", SPARSE, "Sha & Saul 2005", "ce")
-class ConformalEigenmaps(WalkEmbedding):
+class ConformalEigenmaps(GraphEmbedding):
     """Conformal eigenmaps: the shape of small triangles kept, whatever their size.
 
     .. math:: \\min_{P \\succeq 0,\\ s \\ge 0} \\sum_i \\sum_{j, k \\sim i}
@@ -118,6 +115,8 @@ class ConformalEigenmaps(WalkEmbedding):
     base: Literal["lle", "laplacian"] = "lle"
     n_eigenvectors: Count | None = None
     reg: NotNegative = 1e-3
+    weights: Weights = "heat"
+    extension: Literal["nystrom", "harmonic", "barycentric"] = "nystrom"
     tol: Tolerance = 1e-6
 
     distortion_: float = attribute()
@@ -127,14 +126,20 @@ class ConformalEigenmaps(WalkEmbedding):
     spectrum_: Array = attribute()
     n_components_: int = attribute()
     n_iter_: int = attribute()
+    affinity_: Affinity = attribute()
     weights_: Sparse = attribute()
 
-    _input: ClassVar[Input] = replace(WalkEmbedding._input, pairs=())
+    _input: ClassVar[Input] = replace(GraphEmbedding._input, pairs=())
 
-    def _fit_all(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample) -> Fitted:
+        sampled = Sampled(self.landmarks, self.graph, self.random_state)
+        return fit_reduced(sample, (sampled,), self._fit_combination)  # the base applies the other reductions
+
+    def _fit_combination(self, sample: Sample) -> Fitted:
+        """Fit the base method and combine its eigenvectors."""
         sample.x.refuse_one_place()
         m = functions_of(distinct_rows(sample), self.n_eigenvectors, _EIGENVECTORS)
-        self._check(m)
+        _check_count(self.n_components, self.n_eigenvectors, m)
         fitted = self._eigenvectors(m)._fit(sample)
         Z = np.asarray(fitted.embedding)
         graph, points = fitted.attributes["graph_"], sample.x.values
@@ -142,7 +147,7 @@ class ConformalEigenmaps(WalkEmbedding):
         with stage("triangles"):
             Q, scales = triangle_form(own, points, graph)
         with stage("conformal map"), threads_for(len(Q)):
-            found = self._combine(Q)
+            found = best_combination(Q, self.tol)
         spectrum = dense.eigenvalues(found.matrix)[::-1]
         d = suggested_dimension(spectrum) if self.n_components == "auto" else int(self.n_components)
         there = min(d, _rank(spectrum, d))
@@ -156,46 +161,46 @@ class ConformalEigenmaps(WalkEmbedding):
             n_iter_=max(1, found.values.size - 1),
         )
 
-    def _check(self, m: int) -> None:
-        if self.n_components != "auto" and self.n_components > m:
-            more = (
-                "more points that differ"
-                if self.n_eigenvectors is None and m < _EIGENVECTORS
-                else "more n_eigenvectors"
-            )
-            raise DimensionError(
-                f"n_components={self.n_components} exceeds {m}, the number of eigenvectors that are combined: use n_components <= {m}, or "
-                f"{more}."
-            )
-
-    def _eigenvectors(self, m: int) -> Any:
+    def _eigenvectors(self, m: int) -> GraphEmbedding:
+        """Return the base method, unfitted, for m eigenvectors."""
         if self.base == "lle":
             return with_parameters_of(self, LLE, n_components=m, landmarks=None)
         return with_parameters_of(self, LaplacianEigenmaps, n_components=m, landmarks=None, scale="unit-variance")
 
-    def _combine(self, Q: Array) -> Minimum:
-        """The best P."""
-        found = minimise_quadratic(Q, tol=self.tol, max_iter=_STEPS)
-        note(steps=found.values.size - 1)
-        if not found.converged:
-            warn(
-                f"The conformal map was found with up to {found.gap:.1e} of a distortion of {found.values[-1]:.1e} left to gain after "
-                f"{found.values.size - 1} steps (wanted tol={self.tol:g} of it). Use fewer n_eigenvectors, or a larger tol.",
-                ConvergenceWarning,
-            )
-        return found
+
+def _check_count(n_components: int | str, n_eigenvectors: int | None, m: int) -> None:
+    """Refuse more axes than eigenvectors that are combined."""
+    if isinstance(n_components, str) or n_components <= m:
+        return
+    more = "more distinct points" if n_eigenvectors is None and m < _EIGENVECTORS else "more n_eigenvectors"
+    raise DimensionError(
+        f"n_components={n_components} exceeds {m}, the number of eigenvectors that are combined: use n_components <= {m}, or {more}."
+    )
 
 
-def triangle_form(Z: Array, points: Any, graph: NeighbourGraph) -> tuple[Array, Array]:
-    """Q with ``½ p'Qp`` the objective of P, as a share of that of P = I/m, and rows of which ``rows @ p`` are the scales s_i.
+def best_combination(Q: Array, tol: float) -> Minimum:
+    """Return the P that minimises the quadratic form Q."""
+    found = minimise_quadratic(Q, tol=tol, max_iter=_STEPS)
+    note(steps=found.values.size - 1)
+    if not found.converged:
+        warn(
+            f"The conformal map was found with up to {found.gap:.1e} of a distortion of {found.values[-1]:.1e} left to gain after "
+            f"{found.values.size - 1} steps (wanted tol={tol:g} of it). Use fewer n_eigenvectors, or a larger tol.",
+            ConvergenceWarning,
+        )
+    return found
+
+
+def triangle_form(Z: Array, points: Matrix, graph: NeighbourGraph) -> tuple[Array, Array]:
+    """Return Q, with ``½ p'Qp`` the objective of P as a share of that of P = I/m, and rows with ``rows @ p`` the scales s_i.
 
     p is `to_half` of P. For the squared distances d of a neighbourhood and those of Z, ``u = Φp``, the best scale is ``d'u / d'd``, and
-    what it leaves is ``(I − dd'/d'd) Φp``.
+    its residual is ``(I − dd'/d'd) Φp``.
     """
     D, m = graph.lists(), Z.shape[1]
     degrees = np.diff(D.indptr)
     Q, rows = np.zeros((m * (m + 1) // 2,) * 2), np.empty((graph.n, m * (m + 1) // 2))
-    # The unit: fourth powers of lengths are summed. The lengths of the graph may be those of another metric.
+    # Divide by the longest edge, because fourth powers are summed. The graph's own lengths may be in another metric.
     longest = float(pair_distances(points, np.repeat(np.arange(graph.n), degrees), D.indices).max())
     for k in np.unique(degrees[degrees > 0]):
         first, second = np.triu_indices(k + 1, 1)
@@ -218,7 +223,7 @@ def triangle_form(Z: Array, points: Any, graph: NeighbourGraph) -> tuple[Array, 
 
 
 def _rank(spectrum: Array, d: int) -> int:
-    """How many axes have variance, more than an interior point leaves of nothing."""
+    """Return the number of axes with variance. Warn if it is less than d."""
     rank = int(np.sum(spectrum > _NOTHING))
     if d > rank:
         warn(

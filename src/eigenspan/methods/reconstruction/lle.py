@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._parameters import NotNegative, Whole, attribute
-from ..._types import Sparse
+from ..._types import Matrix, Sparse
 from ...data import Input, Sample
 from ...data.rows.storage import is_tall
 from ...errors import DegenerateWarning, GraphError, InputError, warn
-from ...graphs import ClosedClasses, Needs, NeighbourGraph, ProjectionWeights, reconstruction_weights
+from ...graphs import ClosedClasses, NeighbourGraph, ProjectionWeights, reconstruction_weights
 from ...graphs.neighbours.closed import constant_axes
-from ...problem import Features, Fitted, Form, Posed, Samples, UnitCovariance, pose
+from ...problem import Fitted, Form, Posed, Samples, UnitCovariance, pose
 from ...problem.forms import reconstruction
-from ..base.contract import axes, features_of, points_of, refuse_idle
+from ..base.contract import features_of, points_of, refuse_idle
 from ..base.graph_embedding import GraphEmbedding, barycentric
 from ..base.graph_projection import (
     GraphProjection,
     by_class,
     graph_attribute,
     is_scatter,
+    projection_form,
     projection_graph,
     projection_weights,
 )
 from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, method
 
-Array = NDArray[np.float64]
-
-#: What weights leave of the points, relative to these, that is no more than rounding.
+#: Residual of rebuilt points, relative to the points, that is rounding error.
 _EXACT = 1e-12
 
 
@@ -78,14 +77,10 @@ class LLE(GraphEmbedding):
 
     weights_: Sparse = attribute()
 
-    _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
-    _takes_masses: ClassVar[bool] = True
-    _needs: ClassVar[Needs] = "one closed class"
-
-    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
-        extension = barycentric(graph, x, self.reg)
+    def _pose_graph(self, graph: NeighbourGraph, sample: Sample) -> Posed:
+        x = sample.x
+        basis = Samples(graph.n, barycentric(graph, x, self.reg), x.masses)
         W = reconstruction_weights(x.points, graph.lists(), reg=self.reg)
-        basis = Samples(graph.n, extension, x.masses)
         return pose(basis, minimise=reconstruction(W, x.masses), scale=UnitCovariance(x.count)).having(weights_=W)
 
 
@@ -124,29 +119,19 @@ class _NeighbourhoodPreserving(GraphProjection):
     reg: NotNegative = 1e-3
     disconnected: Literal["keep", "connect", "raise"] = "keep"
 
+    _class_unit: ClassVar[Literal["embedding", "projection"]]
     _input: ClassVar[Input] = replace(GraphProjection._input, idle=_refuse_idle_policy)
 
-    def _fit(self, sample: Sample) -> Fitted:
-        posed, graph = self._pose_over(sample)
-        fitted = axes(self).fit(posed)
-        # A graph of the labels has a closed class for each label: there the axes are meant to separate them.
-        if graph is not None and sample.y is None and self._barycentric():
-            _warn_of_class_axes(fitted.embedding, graph, type(self).__name__)
-        return fitted
-
     def _pose(self, sample: Sample) -> Posed:
-        return self._pose_over(sample)[0]
-
-    def _pose_over(self, sample: Sample) -> tuple[Posed, NeighbourGraph | None]:
-        """The problem, and the neighbour graph that it is stated over, if any."""
         if sample.x.lazy or (is_scatter(self) and is_tall(sample.x.values)):
-            return self._pose_classes(sample), None
+            return self._pose_classes(sample)
         basis = features_of(self, sample)
         form, graph = self._reconstruction(points_of(self, basis, sample), sample.y)
-        return self._posed(basis, form).having(**graph_attribute(graph)), graph
-
-    def _posed(self, basis: Features, form: Form) -> Posed:
-        raise NotImplementedError
+        posed = pose(basis, minimise=form, unit=self._class_unit, ridge=self.ridge).having(**graph_attribute(graph))
+        # A graph of the labels has a closed class for each label: there the axes are meant to separate them.
+        if graph is None or sample.y is not None or not self._barycentric():
+            return posed
+        return replace(posed, after=partial(_warn_of_class_axes, graph, type(self).__name__))
 
     def _reconstruction(self, points: Any, y: Any) -> tuple[Form, NeighbourGraph | None]:
         """The form of the chosen weights. None means barycentric ones; for the class graph, class averages."""
@@ -158,11 +143,11 @@ class _NeighbourhoodPreserving(GraphProjection):
                 f'{type(self).__name__}(graph="all") needs weights that fall off with distance, such as weights="heat": barycentric ones '
                 "rebuild a point from a few neighbours, and all others at once rebuild it in too many ways."
             )
-        graph = projection_graph(self, points, y, "one closed class")
-        W = reconstruction_weights(points, graph.lists(), reg=self.reg)
+        graph = projection_graph(self, points, y)
+        form, graph = projection_form(self.disconnected, graph, partial(_rebuilding, points, self.reg))
         if self.reg == 0:
-            _warn_of_exact_weights(W, points, type(self).__name__)
-        return reconstruction(W), graph
+            _warn_of_exact_weights(form, points, type(self).__name__)
+        return form, graph
 
     def _barycentric(self) -> bool:
         if self.weights is None:
@@ -170,11 +155,17 @@ class _NeighbourhoodPreserving(GraphProjection):
         return isinstance(self.weights, str) and self.weights == "barycentric"
 
 
-def _warn_of_exact_weights(W: Any, points: Any, name: str) -> None:
-    """Warn where weights without a ridge rebuild all points exactly: every axis then costs nothing, and rounding chooses."""
-    size, left = (float(abs(A).max()) for A in (points, W @ points - points))
-    if left <= _EXACT * size * float(abs(W).sum(axis=1).max()):
-        k, D = int(np.diff(W.indptr).max()), points.shape[1]
+def _rebuilding(points: Matrix, reg: float, graph: NeighbourGraph) -> Form:
+    """Return the form of the weights that best rebuild every point from its neighbours."""
+    return reconstruction(reconstruction_weights(points, graph.lists(), reg=reg))
+
+
+def _warn_of_exact_weights(form: Form, points: Matrix, name: str) -> None:
+    """Warn if weights without a ridge rebuild all points exactly: every axis then costs nothing, and rounding errors decide."""
+    ((_, F),) = form.roots  # I − W
+    size, left = float(abs(points).max()), float(abs(F @ points).max())
+    if left <= _EXACT * size * float(abs(F).sum(axis=1).max() - 1.0):
+        k, D = int(np.diff(F.indptr).max()) - 1, points.shape[1]
         warn(
             f"reg=0 lets {k} neighbours rebuild every point of {D} features exactly: all axes of {name} cost the same, nothing, and "
             "rounding decides between them. Use reg > 0 (1e-3, say), or no more neighbours than the points have dimensions.",
@@ -182,12 +173,12 @@ def _warn_of_exact_weights(W: Any, points: Any, name: str) -> None:
         )
 
 
-def _warn_of_class_axes(Y: Any, graph: NeighbourGraph, name: str) -> None:
-    """Warn of axes that only tell closed classes of the neighbour lists apart, which the features can do if there are many of them."""
+def _warn_of_class_axes(graph: NeighbourGraph, name: str, fitted: Fitted) -> Fitted:
+    """Warn of axes that only separate closed classes of the neighbour lists, as many features can."""
     classes = ClosedClasses.of(graph.lists())
     if classes.count == 1:
-        return
-    constant = constant_axes(np.asarray(Y, dtype=np.float64), classes)
+        return fitted
+    constant = constant_axes(np.asarray(fitted.embedding, dtype=np.float64), classes)
     if constant.size:
         warn(
             f"Axis {', '.join(str(axis + 1) for axis in constant)} is constant on each of the {classes.count} closed classes of the "
@@ -196,6 +187,7 @@ def _warn_of_class_axes(Y: Any, graph: NeighbourGraph, name: str) -> None:
             "sets together.",
             DegenerateWarning,
         )
+    return fitted
 
 
 @method("reconstruction", "min (I−W)ᵀ(I−W)", "embedding", NEIGHBOURS_AND_FEATURES, "S0 eq. 34", "npe")
@@ -223,10 +215,7 @@ class NPP(_NeighbourhoodPreserving):
     He et al. (2005); [S0] §4.5, §5.1, §8.
     """
 
-    _class_unit: ClassVar[str] = "embedding"
-
-    def _posed(self, basis: Features, form: Form) -> Posed:
-        return pose(basis, minimise=form, unit="embedding", ridge=self.ridge)
+    _class_unit: ClassVar[Literal["embedding", "projection"]] = "embedding"
 
 
 @method("reconstruction", "min (I−W)ᵀ(I−W)", "projection", NEIGHBOURS_AND_FEATURES, "S0 eq. 32")
@@ -264,11 +253,7 @@ class ONPP(_NeighbourhoodPreserving):
 
     skip_smallest: Whole = 0
 
-    _class_unit: ClassVar[str] = "projection"
+    _class_unit: ClassVar[Literal["embedding", "projection"]] = "projection"
 
-    def _pose_over(self, sample: Sample) -> tuple[Posed, NeighbourGraph | None]:
-        posed, graph = super()._pose_over(sample)
-        return replace(posed, skip=self.skip_smallest), graph
-
-    def _posed(self, basis: Features, form: Form) -> Posed:
-        return pose(basis, minimise=form, unit="projection")
+    def _pose(self, sample: Sample) -> Posed:
+        return replace(super()._pose(sample), skip=self.skip_smallest)

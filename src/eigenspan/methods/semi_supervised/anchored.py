@@ -1,4 +1,4 @@
-"""Graph embeddings with known coordinates: some points are told where they lie, and the form of the method places the rest."""
+"""Graph embeddings in which the coordinates of some points are known, and the form of the method places the rest."""
 
 from __future__ import annotations
 
@@ -9,22 +9,15 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from ..._diagnostics import note, stage
 from ..._parameters import Positive, attribute, parameter
-from ..._types import Mask, TableLike
+from ..._types import Array, Index, Mask, TableLike
 from ...data import Coordinates, Input, Sample
+from ...data.x import XKind
 from ...data.y import KnownPlaces
-from ...errors import (
-    DegenerateWarning,
-    DisconnectedError,
-    DuplicateWarning,
-    GraphError,
-    InputError,
-    warn,
-)
+from ...errors import DegenerateWarning, DisconnectedError, DuplicateWarning, GraphError, InputError, warn
 from ...graphs import NeighbourGraph, components
 from ...numerics.eigen import dense
 from ...numerics.eigen.linear_systems import solve_positive
@@ -32,21 +25,17 @@ from ...numerics.threads import threads
 from ...problem import Fitted, Form, Map, Posed, Samples, TraceProblem, diagonal, pose, solve, spectral_attributes
 from ...problem.spectrum import warn_if_collapsed, warn_if_localised
 from ..base.contract import Reducer, axes
-from ..base.duplicates import over_distinct
-from ..base.graph_embedding import GraphEmbedding, barycentric, in_one_piece
+from ..base.graph_embedding import GraphEmbedding, barycentric
+from ..base.reductions import Connected, Distinct, Neighbours, fit_posed, fit_reduced
 from ..base.table import SPARSE, besides
 from ..distances.isomap import Isomap, LandmarkIsomap
 from ..unfolding import Unfolding
 
-Array = NDArray[np.float64]
 
-
-def _places_of(estimator: Any) -> KnownPlaces:
+def _places_of(estimator: Anchored) -> KnownPlaces:
     d = getattr(estimator.embedding, "n_components", 2)
     if isinstance(d, str):
-        raise InputError(
-            f"n_components={d!r} tells no number of coordinates, and the known ones have some: give that number."
-        )
+        raise InputError(f"n_components={d!r} is not the number of known coordinates: give that number.")
     return KnownPlaces(d)
 
 
@@ -168,23 +157,19 @@ class Anchored(Reducer):
     def _fit(self, sample: Sample) -> Fitted:
         embedding = self._wrapped()
         note(known=int(sample.y.known.sum()))
+        graph = next(each for each in embedding._reductions() if isinstance(each, Neighbours))
+        distinct = Distinct(embedding.graph, embedding.n_neighbors, movable=False)
         with threads(embedding.n_jobs):
-            fitted: Any = over_distinct(embedding, sample, partial(self._fit_rows, embedding), movable=False)
+            if self.form == "spectral" or isinstance(embedding, Isomap):
+                fitted = fit_reduced(sample, (distinct,), partial(self._fit_connected, embedding, graph))
+            else:
+                fitted = fit_reduced(sample, (distinct, graph), partial(self._fit_components, embedding))
         if self.form == "exact":
-            _warn_of_two_places(sample.y, fitted.embedding)
+            _warn_of_two_places(sample.y, np.asarray(fitted.embedding))
         return fitted.having(known_=sample.y.known)
 
-    def _fit_rows(self, embedding: Any, sample: Sample) -> Fitted:
-        whole = self.form == "spectral" or isinstance(embedding, Isomap)
-        if whole:
-            _check_enough(sample.y.values[sample.y.known], self.form)
-        graph = embedding._graph(sample)
-        if whole:
-            fit = partial(self._fit_whole, embedding, sample.y)
-            return in_one_piece(sample, graph, embedding.disconnected, fit, embedding._needs)
-        return self._fit_pieces(embedding, graph, sample)
-
-    def _wrapped(self) -> Any:
+    def _wrapped(self) -> GraphEmbedding:
+        """Return the wrapped method, unfitted, after checking its parameters."""
         embedding = clone(self.embedding)
         embedding._validate_params()
         if isinstance(embedding, Unfolding):
@@ -200,14 +185,16 @@ class Anchored(Reducer):
         return embedding
 
     # ------------------------------------------------------------------ exact and noisy, a component at a time
-    def _fit_pieces(self, embedding: Any, graph: NeighbourGraph, sample: Sample) -> Fitted:
-        extend, G = _rebuilding(embedding, graph, sample.x), sample.y.values
+    def _fit_components(self, embedding: GraphEmbedding, sample: Sample) -> Fitted:
+        """Solve the linear system of each component of the graph."""
+        graph, G = sample.graph, sample.y.values
+        extend = _rebuilding(embedding, graph, sample.x)
         count, labels = components(graph)
         note(components=count)
         if count > 1 and embedding.disconnected == "raise":
             raise DisconnectedError(
-                f'The neighbour graph has {count} components, and disconnected="raise" asks to be told. Known points can hold each of them '
-                'in place: pass "connect" to let them, or use more neighbours.'
+                f'The neighbour graph has {count} components, which disconnected="raise" refuses. Known points can hold each of them in '
+                'place: use disconnected="connect" to allow that, or more neighbours.'
             )
         _check_anchors(G, labels, count)
         Y = G.copy()
@@ -217,13 +204,13 @@ class Anchored(Reducer):
                 continue
             part = graph if count == 1 else graph.subset(rows)
             some = sample.take(rows)
-            Y[rows] = self._solve_system(embedding._pose_graph(part, some.x).problem.A, some)
+            Y[rows] = self._solve_system(embedding._pose_graph(part, some).problem.A, some)
         warn_if_collapsed(Y)
-        return Fitted(Y, extend(Y), {"graph_": graph})
+        return Fitted(Y, extend(Y))
 
     def _solve_system(self, M: Form, sample: Sample) -> Array:
         G, known = sample.y.values, sample.y.known
-        centre = G[known].mean(axis=0)  # M kills the constant: a shift of all coordinates changes no digit this way
+        centre = G[known].mean(axis=0)  # centred, to keep digits: M kills the constant
         Y = np.where(known[:, None], G - centre, 0.0)
         with stage("linear system"):
             if self.form == "noisy":
@@ -237,29 +224,35 @@ class Anchored(Reducer):
         return Y
 
     # ------------------------------------------------------------------ the spectral form, and Isomap in every form
-    def _fit_whole(self, embedding: Any, given: Coordinates, graph: NeighbourGraph, sample: Sample) -> Fitted:
+    def _fit_connected(self, embedding: GraphEmbedding, graph: Neighbours, sample: Sample) -> Fitted:
+        """Solve one problem over the connected graph."""
+        _check_enough(sample.y.values[sample.y.known], self.form)
+        reductions = (graph, Connected(embedding.disconnected))
+        return fit_posed(sample, reductions, embedding._pose_graph, partial(self._solve_whole, embedding, sample.y))
+
+    def _solve_whole(self, embedding: GraphEmbedding, given: Coordinates, posed: Posed, sample: Sample) -> Fitted:
         inside, everywhere = int(sample.y.known.sum()), int(given.known.sum())
         if inside < everywhere:
             raise InputError(
-                f"{everywhere - inside} of {everywhere} known points lie outside the largest component, which is all that "
-                'disconnected="largest" embeds. Use "connect", more neighbours, or leave their coordinates out.'
+                f"{everywhere - inside} of {everywhere} known points lie outside the largest component, and "
+                'disconnected="largest" embeds only this one. Use "connect", more neighbours, or leave their coordinates out.'
             )
         G: Array = sample.y.values
         found: dict[str, Any] = {}
-        posed = embedding._pose_graph(graph, sample.x)
-        if posed.problem.sense == "max":
+        problem: Any = posed.problem
+        if problem.sense == "max":
             M, extend = _of_axes(embedding, posed, sample.x.masses)
         else:
-            M, extend = posed.problem.A, _rebuilding(embedding, graph, sample.x)
+            M, extend = problem.A, _rebuilding(embedding, sample.graph, sample.x)
         if self.form == "spectral":
-            Y, found = self._solve_spectral(embedding, posed.problem.B, M, sample)
+            Y, found = self._solve_spectral(embedding, problem.B, M, sample)
         else:
-            _check_anchors(G, np.zeros(graph.n, dtype=np.intp), 1)
+            _check_anchors(G, np.zeros(sample.n, dtype=np.intp), 1)
             Y = self._solve_system(M, sample)
         return Fitted(Y, extend(Y), found)
 
     def _solve_spectral(
-        self, embedding: Any, unit: Form | None, M: Form, sample: Sample
+        self, embedding: GraphEmbedding, unit: Form | None, M: Form, sample: Sample
     ) -> tuple[Array, dict[str, Any]]:
         G, known = sample.y.values, sample.y.known
         form = M + self.beta * _mean_diagonal(M, sample.x) * _not_affine(sample.y)
@@ -274,13 +267,12 @@ class Anchored(Reducer):
                 f"On the {known.sum()} known points the {Z.shape[1]} axes found span only {rank} dimensions: the affine map to their "
                 "coordinates is not determined. Give the coordinates of more points, spread over the data, or a smaller beta."
             )
-        return _with_constant(Z) @ _affine(Z[known], G[known], sample.y.weights[known]), spectral_attributes(
-            problem, spectrum
-        )
+        Y = _with_constant(Z) @ _affine(Z[known], G[known], sample.y.weights[known])
+        return Y, spectral_attributes(problem, spectrum)
 
 
 def _check_enough(G: Array, form: str) -> None:
-    """Refuse known points that do not determine the affine map which the spectral form, and Isomap in every form, fits to them."""
+    """Refuse known points that do not determine the affine map of the spectral form, and of Isomap in every form."""
     m, d = G.shape
     if m < d + 1:
         raise InputError(
@@ -295,16 +287,16 @@ def _check_enough(G: Array, form: str) -> None:
         )
 
 
-def _check_anchors(G: Array, labels: NDArray[np.intp], count: int) -> None:
-    """Refuse components without known points, and warn of those whose known points span too little."""
+def _check_anchors(G: Array, labels: Index, count: int) -> None:
+    """Refuse components without known points. Warn of those whose known points span too few dimensions."""
     known = ~np.isnan(G[:, 0])
     held = np.bincount(labels[known], minlength=count)
     if np.any(held == 0):
         lost = np.isin(labels, np.flatnonzero(held == 0))
         raise GraphError(
             f"{np.sum(held == 0)} of the {count} components of the neighbour graph, with {lost.sum()} of {known.size} points (first: "
-            f"{np.flatnonzero(lost)[0]}), hold no known point: nothing says where they lie. Give the coordinates of a few points in each, "
-            "or use more neighbours or a larger radius; graph= with the graph_ of a fitted embedding, which is bridged, joins them too."
+            f"{np.flatnonzero(lost)[0]}), hold no known point, so their place is not determined. Give the coordinates of a few points "
+            "in each, or use more neighbours or a larger radius; the graph_ of a fitted embedding, which is bridged, joins them too."
         )
     d = G.shape[1]
     pieces = np.unique(labels[~known])
@@ -320,28 +312,28 @@ def _check_anchors(G: Array, labels: NDArray[np.intp], count: int) -> None:
 
 
 def _rank(Y: Array) -> int:
-    """Dimensions that points span around their mean."""
+    """Return the number of dimensions that points span about their mean."""
     return dense.principal_axes(Y - Y.mean(axis=0), rtol=1e-9)[1].size
 
 
-def _mean_diagonal(M: Form, x: Any) -> float:
-    """A row of X, copies counted."""
+def _mean_diagonal(M: Form, x: XKind) -> float:
+    """Return the mean diagonal entry of M per row of X, equal rows counted."""
     return float(M.diagonal().sum()) / x.count
 
 
 def _warn_of_two_places(given: Coordinates, Y: Array) -> None:
-    """Say so where rows that are equal, and share one place, are known in several."""
+    """Warn of equal rows with different known coordinates."""
     moved = np.abs(Y - given.values)[given.known].max(axis=1, initial=0.0)
     if moved.any():
         warn(
-            f"{np.count_nonzero(moved)} known points equal others in X and not in their coordinates, by up to {moved.max():.3g} from the "
-            'mean, where all of them were put: one point has one place. Mend the coordinates, or use form="noisy" if they are measured.',
+            f"{np.count_nonzero(moved)} known points equal others in X but have different coordinates, up to {moved.max():.3g} from the "
+            'mean, where all of them were placed. Correct the coordinates, or use form="noisy" if they are measured.',
             DuplicateWarning,
         )
 
 
-def _restricted(M: Form, rows: NDArray[np.intp]) -> Form:
-    """The rows and columns of a sparse and low-rank form."""
+def _restricted(M: Form, rows: Index) -> Form:
+    """Return some rows and columns of a sparse and low-rank form."""
     M = M.assembled()
     S: Any = M.sparse
     low = None if M.low_rank is None else (M.low_rank[0][rows], M.low_rank[1])
@@ -349,6 +341,7 @@ def _restricted(M: Form, rows: NDArray[np.intp]) -> Form:
 
 
 def _solved(M: Form, right: Array, size: float) -> Array:
+    """Solve ``M Y = right``, or raise `InputError` if the known points do not determine Y."""
     try:
         return solve_positive(M, right, size)
     except np.linalg.LinAlgError as found:
@@ -358,14 +351,14 @@ def _solved(M: Form, right: Array, size: float) -> Array:
         ) from found
 
 
-def _rebuilding(embedding: Any, graph: NeighbourGraph, x: Any) -> Callable[[Array], Map]:
-    """The map that rebuilds new points from their neighbours."""
+def _rebuilding(embedding: GraphEmbedding, graph: NeighbourGraph, x: XKind) -> Callable[[Array], Map]:
+    """Return the map that rebuilds new points from their neighbours."""
     extension = barycentric(graph, x, getattr(embedding, "reg", 1e-3))
     return lambda Y: Map(extension.rows, Y, known=extension.known, embedding=Y)
 
 
-def _of_axes(embedding: Any, posed: Posed, masses: Array | None) -> tuple[Form, Callable[[Array], Map]]:
-    """``I − QQ'`` for the largest axes of a Gram matrix, points counted with their masses, and the affine image of their map."""
+def _of_axes(embedding: GraphEmbedding, posed: Posed, masses: Array | None) -> tuple[Form, Callable[[Array], Map]]:
+    """Return ``I − QQ'`` for the largest axes of a Gram matrix, points weighted by their masses, and the affine image of their map."""
     V, spectrum = axes(embedding).of(posed)
     own: Any = posed.basis.map(V, spectrum)
     n, root = V.shape[0], np.ones(V.shape[0]) if masses is None else np.sqrt(masses)
@@ -381,7 +374,7 @@ def _of_axes(embedding: Any, posed: Posed, masses: Array | None) -> tuple[Form, 
 
 
 def _not_affine(given: Coordinates) -> Form:
-    """On the known points, each as often as it is, the projector onto the complement of [1, G]."""
+    """Return the projector onto the complement of [1, G] on the known points, each weighted by how often it occurs."""
     known, root = given.known, np.sqrt(given.weights[given.known])[:, None]
     G = given.values[known]
     U = dense.principal_axes(root * (G - np.average(G, axis=0, weights=root[:, 0] ** 2)))[0]
@@ -395,7 +388,7 @@ def _with_constant(Z: Array) -> Array:
 
 
 def _affine(Z: Array, Y: Array, weights: Array) -> Array:
-    """Coefficients (1 + d, d) of the affine function of Z closest to Y, its value at zero first."""
+    """Return the coefficients (1 + d, d) of the affine function of Z closest to Y, its value at zero first."""
     (z, y), root = (np.average(A, axis=0, weights=weights) for A in (Z, Y)), np.sqrt(weights)[:, None]
     turn = np.linalg.lstsq(root * (Z - z), root * (Y - y), rcond=None)[0]
     return np.vstack([y - z @ turn, turn])

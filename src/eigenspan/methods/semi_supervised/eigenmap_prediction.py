@@ -12,24 +12,77 @@ from sklearn.utils.validation import check_is_fitted
 from ..._compat import RegressorMixin
 from ..._diagnostics import note, stage
 from ..._parameters import Marker, NotNegative, attribute, parameter
+from ..._types import Array
 from ...data import Input, Sample
 from ...data.y import ClassLabels, Targets
 from ...errors import DimensionError
 from ...problem import Fitted
 from ..base.contract import Components
-from ..base.smooth_functions import distinct_rows
+from ..base.smooth_functions import distinct_rows, with_parameters_of
 from ..base.table import SPARSE, besides
 from ..discriminant.classifier import ScoredClassifier
 from ..laplacian.eigenmaps import LaplacianEigenmaps
 
-Array = NDArray[np.float64]
-
-#: Functions for each labelled point, unless their number is given.
+#: Default number of functions per labelled point.
 _SHARE = 0.2
 
 
-class _OnEigenmaps(LaplacianEigenmaps):
-    """``f(x) = a'y(x) + b`` over the eigenmaps y of all points, fitted to the labelled ones.
+def fit_prediction(estimator: Any, sample: Sample, targets: Array) -> tuple[Fitted, Array]:
+    """Fit eigenmaps of all points, and ``f(x) = a'y(x) + b`` to the targets (n, q) of the labelled ones.
+
+    Returns the fit and the values of f at all points.
+    """
+    known = sample.y.known
+    d = _number(estimator, int(known.sum()), sample)
+    fitted: Any = with_parameters_of(estimator, LaplacianEigenmaps, n_components=d)._fit(replace(sample, y=None))
+    with stage("regression"):
+        coef, intercept = least_squares(fitted.embedding[known], targets[known], estimator.ridge, fitted.embedding)
+    note(labelled=int(known.sum()))
+    values = fitted.embedding @ coef + intercept
+    return fitted.having(coef_=coef, intercept_=intercept, n_components_=d), values
+
+
+def _number(estimator: Any, labelled: int, sample: Sample) -> int:
+    """Return the number of functions, besides the constant."""
+    if estimator.n_components is None:
+        return max(1, min(int(_SHARE * labelled), distinct_rows(sample, estimator) - 1))
+    if estimator.ridge == 0 and estimator.n_components >= labelled:
+        raise DimensionError(
+            f"n_components={estimator.n_components} functions and the constant fit {labelled} labelled points in many ways. Use "
+            f"n_components <= {labelled - 1}, or ridge > 0."
+        )
+    return int(estimator.n_components)
+
+
+def predicted(estimator: Any, X: Any) -> Array:
+    """Return the values (m, q) of the fitted function at new points."""
+    check_is_fitted(estimator)
+    return np.asarray(np.asarray(estimator._mapped(X), dtype=np.float64) @ estimator.coef_ + estimator.intercept_)
+
+
+def least_squares(Y: Array, T: Array, ridge: float, everyone: Array) -> tuple[Array, Array]:
+    """Return the coefficients (d, q) and the constant (q,) of least squares; `ridge` is that of functions of variance one."""
+    spread = everyone.std(axis=0)
+    unit = np.where(spread > 0, spread, 1.0)
+    mean, level = Y.mean(axis=0), T.mean(axis=0)
+    A, d = (Y - mean) / unit, Y.shape[1]
+    below = np.sqrt(ridge * len(Y)) * np.eye(d)
+    coef = np.linalg.lstsq(np.vstack([A, below]), np.vstack([T - level, np.zeros((d, T.shape[1]))]), rcond=None)[0]
+    coef = coef / unit[:, None]
+    return coef, level - mean @ coef
+
+
+@besides("semi-supervised", "min squares over eigenmaps", "degree", "samples", "numbers", SPARSE, "S1 §1.5")
+class EigenmapRegressor(RegressorMixin, LaplacianEigenmaps):
+    """Semi-supervised regression on Laplacian eigenmaps.
+
+    .. math:: \\min_{a, b} \\; \\frac1l \\sum_{i \\text{ labelled}} \\bigl(a^T y(x_i) + b - t_i\\bigr)^2 + \\varepsilon \\lVert a \\rVert^2
+
+    where y are the eigenmaps of all points, labelled or not: the functions that vary least along the graph, so that few labels tell which
+    of them the target follows [S1, §1.5]. New points have the values of the extended functions at them. Use it where many rows but
+    few targets are known, and rows that hang together have similar targets; where all are labelled, other regressions serve better.
+
+    Cost: as `LaplacianEigenmaps`, then O(l d²).
 
     Parameters
     ----------
@@ -44,79 +97,6 @@ class _OnEigenmaps(LaplacianEigenmaps):
     ----------
     n_components_ : int
         Number of functions.
-    """
-
-    n_components: Components | None = parameter(default=None, kw_only=False)
-    ridge: NotNegative = 0.0
-
-    n_components_: int = attribute()
-
-    coef_: Array
-    intercept_: Array
-
-    def _targets(self, sample: Sample) -> Array:
-        """Numbers (n, q) that the functions are fitted to where they are known."""
-        raise NotImplementedError
-
-    def _fit(self, sample: Sample) -> Fitted:
-        known = sample.y.known
-        d = self._number(int(known.sum()), sample)
-        own = {name: getattr(self, name) for name in LaplacianEigenmaps._parameters}
-        fitted: Any = LaplacianEigenmaps(**{**own, "n_components": d})._fit(replace(sample, y=None))
-        with stage("regression"):
-            coef, intercept = least_squares(
-                fitted.embedding[known], self._targets(sample)[known], self.ridge, fitted.embedding
-            )
-        note(labelled=int(known.sum()))
-        values = fitted.embedding @ coef + intercept
-        return fitted.having(
-            coef_=coef, intercept_=intercept, n_components_=d, transduction_=self._answer(values, sample)
-        )
-
-    def _number(self, labelled: int, sample: Sample) -> int:
-        if self.n_components is None:
-            return max(1, min(int(_SHARE * labelled), distinct_rows(sample, self._landmark_rows(sample)) - 1))
-        if self.ridge == 0 and self.n_components >= labelled:
-            raise DimensionError(
-                f"n_components={self.n_components} functions and the constant fit {labelled} labelled points in many ways. Use "
-                f"n_components <= {labelled - 1}, or ridge > 0."
-            )
-        return int(self.n_components)
-
-    def _values(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return np.asarray(np.asarray(self._mapped(X), dtype=np.float64) @ self.coef_ + self.intercept_)
-
-    def _answer(self, values: Array, sample: Sample) -> Any:
-        raise NotImplementedError
-
-
-def least_squares(Y: Array, T: Array, ridge: float, everyone: Array) -> tuple[Array, Array]:
-    """The coefficients (d, q) and the constant (q,) of least squares, the former penalised by `ridge` for functions of variance one."""
-    spread = everyone.std(axis=0)
-    unit = np.where(spread > 0, spread, 1.0)
-    mean, level = Y.mean(axis=0), T.mean(axis=0)
-    A, d = (Y - mean) / unit, Y.shape[1]
-    below = np.sqrt(ridge * len(Y)) * np.eye(d)
-    coef = np.linalg.lstsq(np.vstack([A, below]), np.vstack([T - level, np.zeros((d, T.shape[1]))]), rcond=None)[0]
-    coef = coef / unit[:, None]
-    return coef, level - mean @ coef
-
-
-@besides("semi-supervised", "min squares over eigenmaps", "degree", "samples", "numbers", SPARSE, "S1 §1.5")
-class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
-    """Semi-supervised regression on Laplacian eigenmaps.
-
-    .. math:: \\min_{a, b} \\; \\frac1l \\sum_{i \\text{ labelled}} \\bigl(a^T y(x_i) + b - t_i\\bigr)^2 + \\varepsilon \\lVert a \\rVert^2
-
-    where y are the eigenmaps of all points, labelled or not: the functions that vary least along the graph, so that few labels tell which
-    of them the target follows [S1, §1.5]. New points have the values of the extended functions at them. Use it where many rows but
-    few targets are known, and rows that hang together have similar targets; where all are labelled, other regressions serve better.
-
-    Cost: as `LaplacianEigenmaps`, then O(l d²).
-
-    Attributes
-    ----------
     coef_, intercept_ : ndarray of shape (n_components, n_targets) and (n_targets,)
         a and b.
     transduction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
@@ -138,17 +118,19 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
     Belkin & Niyogi (2004), Semi-supervised learning on Riemannian manifolds.
     """
 
+    n_components: Components | None = parameter(default=None, kw_only=False)
+    ridge: NotNegative = 0.0
+
+    n_components_: int = attribute()
     coef_: Array = attribute()
     intercept_: Array = attribute()
     transduction_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(LaplacianEigenmaps._input, y=Targets())
 
-    def _targets(self, sample: Sample) -> Array:
-        return sample.y.values
-
-    def _answer(self, values: Array, sample: Sample) -> Array:
-        return values[:, 0] if np.asarray(sample.given).ndim == 1 else values
+    def _fit(self, sample: Sample) -> Fitted:
+        fitted, values = fit_prediction(self, sample, sample.y.values)
+        return fitted.having(transduction_=values[:, 0] if np.asarray(sample.given).ndim == 1 else values)
 
     def predict(self, X: Any) -> Array:
         """The number at each point.
@@ -161,7 +143,7 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
         -------
         ndarray of shape (n_points,) or (n_points, n_targets)
         """
-        values = self._values(X)
+        values = predicted(self, X)
         return values[:, 0] if self.transduction_.ndim == 1 else values
 
     def __sklearn_tags__(self) -> Any:
@@ -173,7 +155,7 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
 
 
 @besides("semi-supervised", "min squares over eigenmaps", "degree", "samples", "some labels", SPARSE, "S1 §1.5")
-class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
+class EigenmapClassifier(ScoredClassifier, LaplacianEigenmaps):
     """Semi-supervised classification on Laplacian eigenmaps.
 
     .. math:: \\min_{A, b} \\; \\frac1l \\sum_{i \\text{ labelled}} \\bigl\\lVert A^T y(x_i) + b - e_{c(i)} \\bigr\\rVert^2
@@ -185,8 +167,19 @@ class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
 
     Cost: as `LaplacianEigenmaps`, then O(l d²).
 
+    Parameters
+    ----------
+    n_components
+        Number of functions besides the constant. None means one for every five labelled points.
+    ridge
+        ε, for functions of variance one.
+    unit
+        Eigenvectors of the walk, or of L. The latter have variance one, and ``scale="unit-variance"`` then has no effect.
+
     Attributes
     ----------
+    n_components_ : int
+        Number of functions.
     classes_ : ndarray
         The class labels.
     coef_, intercept_ : ndarray of shape (n_components, n_classes) and (n_classes,)
@@ -210,20 +203,23 @@ class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
     Belkin & Niyogi (2004), Semi-supervised learning on Riemannian manifolds.
     """
 
+    n_components: Components | None = parameter(default=None, kw_only=False)
+    ridge: NotNegative = 0.0
     unlabeled: Marker = -1
 
     classes_: NDArray[Any] = attribute()
+    n_components_: int = attribute()
     coef_: Array = attribute()
     intercept_: Array = attribute()
     transduction_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(LaplacianEigenmaps._input, y=ClassLabels())
 
-    def _targets(self, sample: Sample) -> Array:
-        return (sample.y.codes[:, None] == np.arange(sample.y.count)).astype(np.float64)
-
-    def _answer(self, values: Array, sample: Sample) -> Any:
-        return sample.y.names[values.argmax(axis=1)]
+    def _fit(self, sample: Sample) -> Fitted:
+        y = sample.y
+        indicators = (y.codes[:, None] == np.arange(y.count)).astype(np.float64)
+        fitted, values = fit_prediction(self, sample, indicators)
+        return fitted.having(transduction_=y.names[values.argmax(axis=1)])
 
     def _scores(self, X: Any) -> Array:
-        return self._values(X)
+        return predicted(self, X)

@@ -13,6 +13,7 @@ from scipy.special import softmax
 from ..._compat import Interval
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Marker, Share, attribute, parameter
+from ..._types import Array, Index
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...errors import ConvergenceWarning, warn
@@ -27,9 +28,6 @@ from ..base.graph_projection import GraphProjection, graph_attribute, projection
 from ..base.table import NEIGHBOURS_AND_FEATURES, method
 from ..discriminant.label_kernels import LabelledProjection, bounded
 from ..discriminant.pair_costs import AxisRule, RatioWeights
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 _Trust = Annotated[float, Interval(Real, 0, 1, closed="right")]
 

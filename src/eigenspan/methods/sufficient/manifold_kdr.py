@@ -12,13 +12,15 @@ from ..._diagnostics import note, stage
 from ..._parameters import Count, Positive, Tolerance, attribute, parameter
 from ...data import Input, Sample
 from ...errors import ConvergenceWarning, DimensionError, warn
+from ...graphs import Affinity, Weights
 from ...numerics.eigen.dense import eigenvalues
 from ...numerics.sdp.spectrahedron import Minimum, minimise_on_spectrahedron
 from ...problem import Fitted
 from ..base.contract import Components
+from ..base.graph_embedding import GraphEmbedding
 from ..base.smooth_functions import distinct_rows, functions_of, on_axes_of, with_parameters_of
 from ..base.table import SPARSE, method
-from ..laplacian.eigenmaps import LaplacianEigenmaps, WalkEmbedding
+from ..laplacian.eigenmaps import LaplacianEigenmaps
 from .conditional_covariance import response_features
 from .kdr import default_eps, read_response
 
@@ -31,7 +33,7 @@ _AXIS = 1e-6
 
 
 @method("sufficient", "min Tr G_y (UΩU' + nεI)⁻¹", "Tr Ω = 1", SPARSE, "Nilsson et al. 2007", "mkdr")
-class ManifoldKDR(WalkEmbedding):
+class ManifoldKDR(GraphEmbedding):
     """Manifold kernel dimension reduction.
 
     .. math:: \\min_\\Omega \\operatorname{Tr}\\bigl[G_Y (U \\Omega U^T + n\\varepsilon I)^{-1}\\bigr]
@@ -94,6 +96,8 @@ class ManifoldKDR(WalkEmbedding):
 
     n_components: Components | None = parameter(default=None, kw_only=False)
     n_functions: Count | None = None
+    weights: Weights = "heat"
+    extension: Literal["nystrom", "harmonic", "barycentric"] = "nystrom"
     labels: Literal["auto", "delta", "rbf"] = "auto"
     response_width: Positive = 1.0
     eps: Positive | None = None
@@ -105,11 +109,12 @@ class ManifoldKDR(WalkEmbedding):
     path_: Array = attribute()
     gap_bound_: float = attribute()
     classes_: NDArray[Any] = attribute()
+    affinity_: Affinity = attribute()
 
-    _input: ClassVar[Input] = replace(WalkEmbedding._input, y=read_response)
+    _input: ClassVar[Input] = replace(GraphEmbedding._input, y=read_response)
 
     def _fit(self, sample: Sample) -> Fitted:
-        n = distinct_rows(sample, self._landmark_rows(sample))
+        n = distinct_rows(sample, self)
         count = functions_of(n, self.n_functions, _FUNCTIONS)
         scaled = {"n_components": count, "scale": "unit-variance"}
         fitted = with_parameters_of(self, LaplacianEigenmaps, **scaled)._fit(sample)

@@ -1,7 +1,7 @@
 """Unfolding: Gram matrices learned by semidefinite programs over the pairs of a graph.
 
-A method is a class of parameters that states a `Task`: the pairs that it holds, the program, and the word for its objective. One
-function, `unfold`, solves it as `SDP` says, reports and certifies; another, `fit_unfolding`, makes the embedding and its map of that.
+A method states a `Task`: the pairs whose distances are constrained, the program, and the name of its objective. `unfold` solves and
+certifies it with the settings in `SDP`; `unfolded` places the points and makes the map.
 """
 
 from .action_respecting import ActionRespectingEmbedding

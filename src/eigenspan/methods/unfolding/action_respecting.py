@@ -23,7 +23,7 @@ from ...numerics.sdp import Program, Solution
 from ...problem import Fitted
 from ..base.table import method
 from .task import Held, Task, Whole
-from .unfolding_base import Unfolding, fit_unfolding, string_graph
+from .unfolding_base import Unfolding
 from .unfolding_certificate import UnfoldingCertificate
 
 
@@ -106,10 +106,8 @@ class ActionRespectingEmbedding(Unfolding):
 
     def _fit(self, sample: Sample) -> Fitted:
         if self.landmarks is not None:
-            raise InputError(
-                "ActionRespectingEmbedding follows all rows from one to the next: it has no use for landmarks=."
-            )
-        return fit_unfolding(self, sample, string_graph(self, sample), self._task)
+            raise InputError("ActionRespectingEmbedding needs all rows in their order: leave landmarks= out.")
+        return super()._fit(sample)
 
     def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
         rows, lengths = sample.places, graph.undirected()
@@ -121,14 +119,13 @@ class ActionRespectingEmbedding(Unfolding):
         note(equal_actions=len(before))
         held = Held.of(merged(lengths, before, after))
         labels = held.groups.labels
-        return Motions(
-            held=held, program=motion_program(held, labels[before], labels[after]), attributes={"action_pairs_": equal}
-        )
+        program = motion_program(held, labels[before], labels[after])
+        return Motions(held=held, program=program, attributes={"action_pairs_": equal})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Motions(Whole):
-    """Bounds on the distances of pairs, all brought to one, and pairs whose distances are equal."""
+    """Bounds on the distances of pairs, all scaled to one value, and pairs whose distances are equal."""
 
     def certificate(self, solution: Solution, weights: Array) -> UnfoldingCertificate:
         bounds, T, every = self.held.bounds, self.program.combine, self.program.pairs
@@ -143,30 +140,30 @@ class Motions(Whole):
 
 
 def motion_program(held: Held, before: Index, after: Index) -> Program:
-    """The variance, with distances of the pairs `before` equal to those `after`."""
+    """Return the program that maximises the variance, with distances of the pairs `before` equal to those `after`."""
     n, bounds, masses = held.n, held.bounds, held.groups.masses
     pairs, equations = equal_pairs(n, held.pairs, before, after)
     m, q = bounds.size, equations.shape[0]
     if q == 0:
         return Program.of_pairs(n, pairs, bounds, masses=masses)
-    # every bound is the same: rows that come back to a place have neighbours a thousand times nearer than others
+    # Scale every bound to one value: rows that return to a place have neighbours a thousand times nearer than others.
     T = sp.vstack([sp.diags_array(held.unit / bounds, shape=(m, len(pairs))), equations], format="csr")
     right = np.repeat([held.unit, 0.0], [m, q])
     return Program.of_pairs(n, pairs, right, masses=masses, combine=sp.csr_array(T), equal=right == 0)
 
 
 def equal_actions(i: Index, j: Index, rows: Index, codes: Index) -> Index:
-    """Of the pairs (i, j) of rows of X those that equal actions leave, for rows that are there."""
+    """Return those of the pairs (i, j) of rows of X that equal actions leave, for rows that are present."""
     there = np.zeros(codes.size + 1, dtype=bool)
     there[rows] = True
-    last = codes.size  # its action leads nowhere
+    last = codes.size  # has no next row
     i, j = (part[(i < last) & (j < last)] for part in (i, j))
     same = (codes[i] == codes[j]) & (codes[i] >= 0) & there[i + 1] & there[j + 1]
     return np.column_stack([i[same], j[same]]).astype(np.intp)
 
 
 def merged(lengths: sp.csr_array, first: Index, second: Index) -> sp.csr_array:
-    """The graph with edges of length zero wherever equal distances of `first` and `second` make points coincide."""
+    """Add edges of length zero where equal distances of `first` and `second` make points coincide."""
     while True:
         labels = contract(lengths)[0].labels
         before, after = (labels[part[:, 0]] == labels[part[:, 1]] for part in (first, second))
@@ -179,7 +176,7 @@ def merged(lengths: sp.csr_array, first: Index, second: Index) -> sp.csr_array:
 
 
 def equal_pairs(n: int, pairs: Index, first: Index, second: Index) -> tuple[Index, sp.csr_array]:
-    """All pairs, those given first, and one row ``v_a − v_b = 0`` for each that equals another; no row follows from the others."""
+    """Return all pairs, those given first, and independent rows ``v_a − v_b = 0`` for those whose distances are equal."""
     keys = [part.min(axis=1) * n + part.max(axis=1) for part in (pairs, first, second)]
     apart = (first[:, 0] != first[:, 1]) & (keys[1] != keys[2])
     extra = np.setdiff1d(np.concatenate([keys[1][apart], keys[2][apart]]), keys[0])

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 
 from ..._checks import real_numbers
 from ..._diagnostics import note
-from ..._parameters import ArrayLike, Positive
+from ..._parameters import ArrayLike, Marker, Positive, attribute
 from ..._types import Array, Index
 from ...data import Classes, Input, Sample
 from ...data.y import ClassLabels, Targets
@@ -21,15 +21,14 @@ from ...errors import KernelError, LabelError
 from ...graphs import NeighbourGraph
 from ...numerics.nearest.metric import median_width
 from ...numerics.nearest.pair_matrices import Asymmetry, PairTolerance, averaged
-from ...problem import Fitted
 from ..base.table import method
-from .supervised_mvu import LabelledUnfolding, Representatives, representatives
+from .supervised_mvu import Representatives, representatives
 from .task import Bounds, Held, Task
-from .unfolding_base import Constraint, fit_unfolding, string_graph
+from .unfolding_base import BoundedUnfolding, Constraint
 
 
 @method("unfolding", "max c(σ_B − σ_W)", "distances of neighbours", "n³ + (nk)³ per step", "S4 eq. 59", "fishermvu")
-class SMVU2(LabelledUnfolding):
+class SMVU2(BoundedUnfolding):
     """Unfolding by Fisher's criterion: class representatives apart, the points of each class near theirs.
 
     .. math:: \\max_{K \\succeq 0,\\ K1 = 0} c \\Bigl( \\sum_{r,s} v_{rs} - \\sum_k \\frac{1}{n_k} \\sum_{i \\in k} v_{i r_k} \\Bigr)
@@ -51,6 +50,11 @@ class SMVU2(LabelledUnfolding):
         The point of a class that is nearest to its mean, or the one with the smallest sum of distances to the others of the
         class.
 
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -68,11 +72,11 @@ class SMVU2(LabelledUnfolding):
 
     representatives: Representatives = "mean"
     constraint: Constraint = "band"
+    unlabeled: Marker = -1
 
-    _input: ClassVar[Input] = replace(LabelledUnfolding._input, y=ClassLabels())
+    classes_: NDArray[Any] = attribute()
 
-    def _fit_all(self, sample: Sample) -> Fitted:
-        return fit_unfolding(self, sample, string_graph(self, sample), self._task)
+    _input: ClassVar[Input] = replace(BoundedUnfolding._input, pairs=(), y=ClassLabels())
 
     def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
         bounds, held = Bounds.of(self), Held.of(graph.undirected())
@@ -120,7 +124,7 @@ def _labels_of_kernel(estimator: Any) -> Any:
     "colouredmvu",
     "muhsic",
 )
-class ColoredMVU(LabelledUnfolding):
+class ColoredMVU(BoundedUnfolding):
     """Coloured maximum variance unfolding: the embedding that depends most on the labels, for classes and for numbers.
 
     .. math:: \\max_{K \\succeq 0,\\ K1 = 0} \\operatorname{tr}(K H K_l H) \\quad\\text{s.t.}\\quad
@@ -169,11 +173,11 @@ class ColoredMVU(LabelledUnfolding):
     constraint: Constraint = "band"
     label_kernel: Literal["delta", "linear", "rbf"] | Callable[[Any, Any], Any] | ArrayLike = "delta"
     width: Positive | None = None
+    unlabeled: Marker = -1
 
-    _input: ClassVar[Input] = replace(LabelledUnfolding._input, y=_labels_of_kernel)
+    classes_: NDArray[Any] = attribute()
 
-    def _fit_all(self, sample: Sample) -> Fitted:
-        return fit_unfolding(self, sample, string_graph(self, sample), self._task)
+    _input: ClassVar[Input] = replace(BoundedUnfolding._input, pairs=(), y=_labels_of_kernel)
 
     def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
         bounds, held = Bounds.of(self), Held.of(graph.undirected())
@@ -223,9 +227,7 @@ def fisher_cost(points: Array, codes: Index, how: str = "mean") -> sp.csr_array:
 def _label_matrix(K: Any, n: int) -> Array:
     K = real_numbers(K, "The values of a label kernel", KernelError)
     if K.shape != (n, n) or not np.all(np.isfinite(K)):
-        raise KernelError(
-            f"The label kernel must be a finite matrix of shape ({n}, {n}), a row for each label; got shape {K.shape}."
-        )
+        raise KernelError(f"The label kernel must be a finite matrix of shape ({n}, {n}); got shape {K.shape}.")
     found = Asymmetry.of(K)
     if found.skew > PairTolerance.of(K).difference:
         raise KernelError(

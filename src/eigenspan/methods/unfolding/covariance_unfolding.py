@@ -1,4 +1,4 @@
-"""Maximum covariance unfolding: two views of the same points unfolded together, so that they vary together."""
+"""Maximum covariance unfolding: two views of the same points, unfolded so that they vary together."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ...data.other_views import OtherView
 from ...data.rows.storage import in_precision_of
 from ...errors import DimensionError, GraphError, InputError, message_prefix
 from ...graphs import NeighbourGraph
-from ...graphs.sample_graph import connect
 from ...numerics.eigen import dense
 from ...numerics.nearest.neighbour_lists import canonical
 from ...problem import Fitted, Map, Samples
 from ...problem.dimension_rules import suggested_dimension
 from ..base.contract import ToldComponents
+from ..base.reductions import Connected, Sampled, fit_reduced
 from ..base.table import method
 from ..two_views.variates import TwoViews
 from .solver_settings import SDP
@@ -28,6 +28,7 @@ from .task import Bounds, Held, Task, unfold
 from .unfolding_base import (
     BoundedUnfolding,
     Constraint,
+    check_count,
     extension_of,
     on_axes,
     on_principal_axes,
@@ -39,14 +40,7 @@ from .unfolding_certificate import UnfoldingCertificate
 _ROUNDING = 1e-11
 
 
-@method(
-    "unfolding",
-    "max tr K_xy",
-    "distances of neighbours in both views",
-    "n³ + (nk)³ per step",
-    "S4 §8.4",
-    "mcu",
-)
+@method("unfolding", "max tr K_xy", "distances of neighbours in both views", "n³ + (nk)³ per step", "S4 §8.4", "mcu")
 class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
     """Maximum covariance unfolding: two views of the same points, each unfolded so that both vary together.
 
@@ -135,7 +129,7 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
             raise InputError(
                 'disconnected="largest" leaves out points of one view that the other has: use "connect", or more neighbours.'
             )
-        fitted = super()._fit(sample)
+        fitted = fit_reduced(sample, (Sampled(self.landmarks, self.graph, self.random_state),), self._fit_views)
         other = np.asarray(fitted.attributes["y_embedding_"])
         if len(other) < sample.n:  # landmarks
             rows, own = fitted.attributes["landmarks_"], other
@@ -144,23 +138,22 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
         width = int(sample.y.values.shape[1])
         return fitted.having(y_embedding_=in_precision_of(sample.y.values, other), y_features_in_=width)
 
-    def _fit_all(self, sample: Sample) -> Fitted:
+    def _fit_views(self, sample: Sample) -> Fitted:
+        """Unfold both views of all points, or of the landmarks."""
         views = [sample, replace(sample, x=sample.y)]
         graphs = []
         for view, name in zip(views, ("", "In y, the other view: "), strict=True):
             with message_prefix(name):
-                graphs.append(connect(view.x, string_graph(self, view), self.disconnected)[0])
+                reduced = replace(view, graph=string_graph(self, view))
+                graphs.append(Connected(self.disconnected).take(reduced)[0].graph)
                 if not graphs[-1].distances.data.any():
                     raise DimensionError(
                         f"All {view.n} points coincide: every string has length zero, and there is nothing to unfold."
                     )
         n, d = sample.n, self.n_components
-        if d != "auto" and d >= n:
-            raise DimensionError(
-                f"n_components={d} exceeds {n - 1}, the number of samples less the constant: use n_components <= {n - 1}."
-            )
+        check_count(d, n)
         sizes = [float(np.sqrt(np.mean(graph.distances.data**2))) for graph in graphs]
-        F, found = unfold(self._task(graphs, sizes), SDP.of(self))
+        F, found = unfold(self._joint_task(graphs, sizes), SDP.of(self))
         F = np.concatenate([part - part.mean(axis=0) for part in (F[:n], F[n:])])
         F = on_principal_axes(F, F[:n])
         variances = np.sum(F**2, axis=0)
@@ -175,7 +168,8 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
         found |= {"graph_": graphs[0], "y_graph_": graphs[1], "y_map_": two.map, "y_embedding_": two.embedding}
         return replace(one, attributes={**found, "correlations_": correlations(one.embedding, two.embedding)})
 
-    def _task(self, graphs: list[NeighbourGraph], sizes: list[float]) -> Task:
+    def _joint_task(self, graphs: list[NeighbourGraph], sizes: list[float]) -> Task:
+        """Return the task of both views together."""
         held, n = Held.of(joined(graphs, sizes)), graphs[0].n
         bounds = Bounds.of(self)
         bounds.check_memory(held, "MaximumCovarianceUnfolding")
@@ -184,7 +178,7 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
         return bounds.task(held, None, "covariance of the views", cost=np.block([[zero, H], [H, zero]]))
 
     def _placed(self, view: Sample, graph: NeighbourGraph, F: Array, d: int) -> Fitted:
-        """One view on the first d of the common axes: its map is made on axes of its own, and turned."""
+        """Place one view on the first d of the common axes. Its map is made on axes of its own, and turned."""
         variances = np.sum(F**2, axis=0)
         values = dense.eigenvalues(dense.symmetric(F.T @ F))
         own = int(np.sum(values > _ROUNDING * max(float(values[-1]), np.finfo(float).tiny)))
@@ -196,7 +190,7 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
 
 
 def joined(graphs: list[NeighbourGraph], sizes: list[float]) -> sp.csr_array:
-    """The undirected graphs of both views as one, each in units of its own size; the first points of both are one place."""
+    """Return the undirected graphs of both views as one, each in units of its own size; the first points of both coincide."""
     one, two = (graph.undirected().tocoo() for graph in graphs)
     n = one.shape[0]
     lengths = np.concatenate([one.data / sizes[0], two.data / sizes[1], [0.0, 0.0]])
@@ -205,7 +199,7 @@ def joined(graphs: list[NeighbourGraph], sizes: list[float]) -> sp.csr_array:
 
 
 def within_views(certificate: UnfoldingCertificate, n: int) -> UnfoldingCertificate:
-    """The certificate of views that have been moved apart: edges from the place that they shared are those of their own view."""
+    """Return the certificate of views that were centred apart: edges from their common point belong to their own view."""
     edges, below = certificate.edges.copy(), certificate.weights_below
     across = (edges[:, 0] < n) & (edges[:, 1] >= n)
     edges[across, 0] = n
@@ -220,6 +214,6 @@ def within_views(certificate: UnfoldingCertificate, n: int) -> UnfoldingCertific
 
 
 def correlations(one: Any, two: Any) -> Array:
-    """Of the columns of two centred tables; zero where one has no variance."""
+    """Return the correlations of the columns of two centred tables; zero if one has no variance."""
     sizes = np.linalg.norm(one, axis=0) * np.linalg.norm(two, axis=0)
     return np.sum(one * two, axis=0) / np.maximum(sizes, np.finfo(float).tiny)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._diagnostics import note, stage
-from ..._parameters import NotNegative, attribute, parameter
+from ..._parameters import Count, NotNegative, attribute, parameter
 from ..._types import Array, Index
 from ...data import Sample
 from ...errors import ConvergenceError, DimensionError, InputError, RidgeWarning, warn
@@ -22,14 +22,14 @@ from ...numerics.eigen import dense
 from ...numerics.eigen.linear_systems import solve_positive
 from ...numerics.sdp import Certificate, Program, Solution
 from ...numerics.sdp.certificate import largest_ratio
-from ...problem import Fitted, Form
+from ...problem import Form
 from ...problem.forms import laplacian, reconstruction, tangent_alignment
 from ..base.contract import Components
-from ..base.graph_embedding import SampledEmbedding
+from ..base.reductions import Reduction, Sampled
 from ..base.table import method
 from .solver_settings import SDP
 from .task import Held, Task
-from .unfolding_base import Unfolding, fit_unfolding, string_graph
+from .unfolding_base import Unfolding, string_graph, tied
 
 #: Landmarks unless told.
 _LANDMARKS = 40
@@ -57,7 +57,7 @@ _ROUNDING = 1e-9
     "lmvu",
     "landmarksde",
 )
-class LandmarkMVU(SampledEmbedding, Unfolding):
+class LandmarkMVU(Unfolding):
     """Maximum variance unfolding of many points through a few landmarks.
 
     .. math:: \\max_{L \\succeq 0} \\operatorname{tr}(Q L Q^T) \\quad\\text{s.t.}\\quad
@@ -90,6 +90,9 @@ class LandmarkMVU(SampledEmbedding, Unfolding):
     ----------
     n_components
         Number of dimensions d of the embedding.
+    sample
+        Fit to this many random rows as if they were all rows, and place the others by the map for new points. Use it to fit
+        a Dask array or data frame, whose rows stay on their cluster. None fits to all rows.
     form
         M: that of LLE, or that of LTSA with tangent spaces of dimension `n_components`.
     reg
@@ -109,6 +112,8 @@ class LandmarkMVU(SampledEmbedding, Unfolding):
 
     Attributes
     ----------
+    sample_ : ndarray of int
+        The rows drawn, if `sample` is given.
     landmarks_ : ndarray of int
         The rows chosen as landmarks.
     interpolation_ : ndarray of shape (n_samples, q)
@@ -131,24 +136,28 @@ class LandmarkMVU(SampledEmbedding, Unfolding):
 
     n_components: Components = parameter(default=2, kw_only=False)
     method: Literal["auto", "dense"] = "auto"
+    sample: Count | None = None
     form: Literal["reconstruction", "tangent"] = "tangent"
     reg: NotNegative = 1e-3
 
     interpolation_: Array = attribute()
+    sample_: Index = attribute()
 
-    _untold: ClassVar[str] = (
-        "points are rebuilt from landmarks in tangent spaces of that many dimensions before anything unfolds"
-    )
+    _untold: ClassVar[str] = "points are first rebuilt from landmarks in tangent spaces of that many dimensions"
 
-    def _fit_sampled(self, sample: Sample) -> Fitted:
-        """On all points: landmarks are chosen from their graph. What cannot work is refused before anything is computed."""
+    def _reductions(self) -> tuple[Reduction, ...]:
+        sampled = Sampled(self.sample, self.graph, self.random_state, "sample")
+        return (sampled, *tied(self, self._strings))
+
+    def _strings(self, sample: Sample) -> NeighbourGraph:
+        """Return the graph of all points, from which landmarks are chosen later."""
         sample.x.coordinates(
             "LandmarkMVU rebuilds points from the coordinates of their neighbours",
             "use MVU(landmarks=...), which unfolds some rows and places the others by their distances",
         )
         if self.landmarks is not None:
             check_landmarks(self.landmarks, sample.n)
-        return fit_unfolding(self, sample, string_graph(self, sample), self._task)
+        return string_graph(self, sample)
 
     def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
         held = Held.of(graph.undirected(), near=_NEAR)

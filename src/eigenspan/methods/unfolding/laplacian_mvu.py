@@ -17,13 +17,13 @@ from ...data import Sample
 from ...errors import DimensionError
 from ...graphs import NeighbourGraph
 from ...numerics.sdp import Program, Slack, Solution
-from ...problem import Fitted, Samples, diagonal, pose, solve
+from ...problem import Samples, diagonal, pose, solve
 from ...problem.forms import laplacian
 from ..base.contract import Components
 from ..base.table import method
 from .solver_settings import SDP
 from .task import Held, Task
-from .unfolding_base import Unfolding, fit_unfolding, string_graph
+from .unfolding_base import Unfolding
 
 #: Eigenvectors of the Laplacian unless told.
 _EIGENVECTORS = 20
@@ -98,9 +98,6 @@ class LaplacianMVU(Unfolding):
     _untold: ClassVar[str] = (
         "among few smooth functions the spectrum of the unfolding keeps a tail of further axes; that of MVU has none"
     )
-
-    def _fit_all(self, sample: Sample) -> Fitted:
-        return fit_unfolding(self, sample, string_graph(self, sample), self._task)
 
     def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
         held = Held.of(graph.undirected())

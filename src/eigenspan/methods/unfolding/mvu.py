@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from ...data import Sample
 from ...graphs import NeighbourGraph
-from ...problem import Fitted
 from ..base.table import method
 from .edges import with_common_neighbours
 from .task import Bounds, Held, Task
-from .unfolding_base import BoundedUnfolding, fit_unfolding, string_graph
+from .unfolding_base import BoundedUnfolding
 
 
 @method(
@@ -65,9 +64,6 @@ class MVU(BoundedUnfolding):
     """
 
     common_neighbors: bool = False
-
-    def _fit_all(self, sample: Sample) -> Fitted:
-        return fit_unfolding(self, sample, string_graph(self, sample), self._task)
 
     def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
         if self.common_neighbors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Annotated, Any, Literal
 
@@ -15,16 +15,16 @@ from ..._parameters import Positive, attribute
 from ..._types import Array, Index
 from ...data import Sample
 from ...errors import DisconnectedWarning, warn
-from ...graphs import NeighbourGraph, conformal_distances
+from ...graphs import NeighbourGraph, Policy, conformal_distances
 from ...numerics.nearest.neighbour_lists import canonical
 from ...numerics.paths.csgraph import minimum_spanning_tree
 from ...numerics.sdp import Program
-from ...problem import Fitted
+from ..base.reductions import Back, Reduction
 from ..base.table import method
 from .task import Held, Task, Whole
-from .unfolding_base import Unfolding, fit_unfolding, string_graph
+from .unfolding_base import Unfolding
 
-#: Coordinates gathered at a time.
+#: Number of coordinates in a block.
 _BLOCK = 2**22
 
 
@@ -93,9 +93,26 @@ class RelaxedMVU(Unfolding):
     threshold_: float = attribute()
     pruned_: Index = attribute()
 
-    def _fit_all(self, sample: Sample) -> Fitted:
+    def _reductions(self) -> tuple[Reduction, ...]:
+        sampled, neighbours, *others = super()._reductions()
+        return (sampled, neighbours, Pruned(self.prune, self.threshold, self.disconnected), *others)
+
+    def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
+        held = Held.of(conformal_distances(graph)[0] if self.conformal else graph.undirected())
+        return Whole(held=held, program=Program.of_pairs(held.n, held.pairs, held.bounds, masses=held.groups.masses))
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """Removes edges of large deviation from the graph; see the parameters of `RelaxedMVU`."""
+
+    prune: float | Literal["auto"] | None
+    threshold: float | None
+    disconnected: Policy
+
+    def take(self, sample: Sample) -> tuple[Sample, Back]:
         X = sample.x.coordinates("RelaxedMVU measures how far points are from the middle of an edge", "use MVU")
-        graph = string_graph(self, sample)
+        graph = sample.graph
         with stage("deviations"):
             pairs, deviations = edge_deviations(graph, X)
         ordered = np.sort(deviations)
@@ -104,16 +121,12 @@ class RelaxedMVU(Unfolding):
         if self.disconnected == "connect":
             over = without_bridges(over, graph.n, pairs, deviations, limit)
         note(pruned_edges=over.size)
-        fitted = fit_unfolding(self, sample, without_edges(graph, pairs[over]), self._task)
-        return fitted.having(deviations_=ordered, threshold_=limit, pruned_=sample.places[pairs[over]])
-
-    def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
-        held = Held.of(conformal_distances(graph)[0] if self.conformal else graph.undirected())
-        return Whole(held=held, program=Program.of_pairs(held.n, held.pairs, held.bounds, masses=held.groups.masses))
+        found = {"deviations_": ordered, "threshold_": limit, "pruned_": sample.places[pairs[over]]}
+        return replace(sample, graph=without_edges(graph, pairs[over])), lambda fitted: fitted.having(**found)
 
 
-def largest_kept(deviations: Array, prune: Any) -> float:
-    """The deviation, of all in order, above which edges are pruned."""
+def largest_kept(deviations: Array, prune: float | Literal["auto"] | None) -> float:
+    """Return the deviation above which edges are pruned; `deviations` are sorted."""
     if prune is None or prune == 0:
         return np.inf
     if prune == "auto":
@@ -123,7 +136,7 @@ def largest_kept(deviations: Array, prune: Any) -> float:
 
 
 def without_bridges(over: Index, n: int, pairs: Index, deviations: Array, limit: float) -> Index:
-    """The edges to prune without those that hold the graph together, of which the least deviating are kept."""
+    """Return the edges to prune, without those of least deviation that keep the graph connected."""
     ranks = np.empty(len(pairs))
     ranks[np.argsort(deviations, kind="stable")] = np.arange(1, len(pairs) + 1)
     tree = minimum_spanning_tree(sp.csr_array((ranks, pairs.T), shape=(n, n))).data
@@ -132,15 +145,15 @@ def without_bridges(over: Index, n: int, pairs: Index, deviations: Array, limit:
     if count:
         warn(
             f"Pruning the {over.size} edges of a deviation above {limit:.4g} would cut the neighbour graph into {count} more "
-            f"pieces. The {count} of them that deviate least were kept to hold it together, and the layout of these pieces rests on "
-            'them alone. Raise threshold= or lower prune=; disconnected="largest" embeds one piece only.',
+            f"components. The {count} of them that deviate least were kept to connect it, and the layout of these components rests on "
+            'them alone. Raise threshold= or lower prune=; disconnected="largest" embeds one component only.',
             DisconnectedWarning,
         )
     return over[~spared]
 
 
 def edge_deviations(graph: NeighbourGraph, points: Any) -> tuple[Index, Array]:
-    """The edges (m, 2) of a graph, i < j, and their deviations: mean squared distance of both ends' neighbours from the middle."""
+    """Return the edges (m, 2) of a graph, i < j, and their deviations: mean squared distance of both ends' neighbours from the middle."""
     i, j = sp.triu(graph.undirected(), 1).coords
     D = graph.lists()
     lists = sp.csr_array((np.ones(D.nnz, dtype=np.int8), D.indices, D.indptr), shape=D.shape)
@@ -157,7 +170,7 @@ def edge_deviations(graph: NeighbourGraph, points: Any) -> tuple[Index, Array]:
 
 
 def without_edges(graph: NeighbourGraph, pairs: Index) -> NeighbourGraph:
-    """The graph without some edges, in either direction."""
+    """Return the graph without some edges, in either direction."""
     C, n = graph.distances.tocoo(), graph.n
     lost = np.concatenate([pairs[:, 0] * n + pairs[:, 1], pairs[:, 1] * n + pairs[:, 0]])
     kept = ~np.isin(C.row.astype(np.intp) * n + C.col, lost)
@@ -165,16 +178,16 @@ def without_edges(graph: NeighbourGraph, pairs: Index) -> NeighbourGraph:
 
 
 def knee(deviations: Array) -> float:
-    """Where sorted values turn upwards: farthest below the line from first to last, yet no lower than their outliers begin.
+    """Return the knee of sorted values: the value farthest below the line from first to last, or the limit of outliers if that is larger.
 
-    These lie beyond the outer fence of the logarithms and four medians: one-sided neighbours make deviations at a rim twice as large.
+    Outliers lie beyond the outer fence of the logarithms and beyond four medians: at a rim deviations are twice as large.
     """
     low, high = float(deviations[0]), float(deviations[-1])
     if high <= low:
         return np.inf
     below = np.linspace(0, 1, deviations.size) - (deviations - low) / (high - low)
     first, median, third = np.quantile(deviations, [0.25, 0.5, 0.75])
-    if first <= 1e-9 * third:  # copies among the points: most edges have no extent to compare with
+    if first <= 1e-9 * third:  # equal points: most edges have length zero
         return np.inf
     fence = third * (third / first) ** 1.5
     limit = float(max(deviations[below.argmax()], fence, 4.0 * median))

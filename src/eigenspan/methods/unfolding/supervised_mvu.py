@@ -1,4 +1,4 @@
-"""Maximum variance unfolding of classes: with neighbours within them, or class by class at a distance."""
+"""Maximum variance unfolding with neighbours within classes (`SupervisedMVU`), or class by class at a distance (`SMVU1`)."""
 
 from __future__ import annotations
 
@@ -24,34 +24,19 @@ from ...graphs.neighbours.connect import _bridge
 from ...numerics.nearest.neighbour_lists import canonical
 from ...numerics.paths.csgraph import dijkstra
 from ...problem import Fitted
+from ..base.reductions import Reduction, Sampled, fit_reduced
 from ..base.table import method
 from .edges import pair_lengths, with_edges
 from .task import Bounds, Held, Task
-from .unfolding_base import BoundedUnfolding, Constraint, fit_unfolding, n_strings, string_graph
+from .unfolding_base import BoundedUnfolding, Constraint, n_strings, string_graph, tied, unfolded
 
 #: Which point stands for a class.
 Representatives = Literal["mean", "medoid"]
 
 
-class LabelledUnfolding(BoundedUnfolding):
-    """Unfoldings that need y, and coordinates.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        The class labels.
-    """
-
-    unlabeled: Marker = -1
-
-    classes_: NDArray[Any] = attribute()
-
-    _input: ClassVar[Input] = replace(BoundedUnfolding._input, pairs=(), y=ClassLabels(at_least=1))
-
-
 # ---------------------------------------------------------------------- neighbours within classes
 @method("unfolding", "max tr K, neighbours within classes", "distances of neighbours", "as MVU", "S4 §6.1")
-class SupervisedMVU(LabelledUnfolding):
+class SupervisedMVU(BoundedUnfolding):
     """Maximum variance unfolding with neighbours within classes.
 
     .. math:: \\max_{K \\succeq 0,\\ K1 = 0} \\operatorname{tr} K \\quad\\text{s.t.}\\quad
@@ -75,6 +60,11 @@ class SupervisedMVU(LabelledUnfolding):
         means [S4, eq. 51], which preserve the layout of the classes; or by the c − 1 shortest edges between classes, which
         leave it free.
 
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -90,15 +80,24 @@ class SupervisedMVU(LabelledUnfolding):
     """
 
     bridge: Literal["representatives", "shortest"] = "representatives"
+    unlabeled: Marker = -1
 
-    def _fit_all(self, sample: Sample) -> Fitted:
+    classes_: NDArray[Any] = attribute()
+
+    _input: ClassVar[Input] = replace(BoundedUnfolding._input, pairs=(), y=ClassLabels(at_least=1))
+
+    def _reductions(self) -> tuple[Reduction, ...]:
+        sampled = Sampled(self.landmarks, self.graph, self.random_state)
+        return (sampled, *tied(self, self._bridged))
+
+    def _bridged(self, sample: Sample) -> NeighbourGraph:
+        """Return the graph within classes, with bridges between them."""
         sample.x.refuse_one_place()
-        graph = self._within(sample)
         bridged = with_representatives if self.bridge == "representatives" else with_shortest
-        return fit_unfolding(self, sample, bridged(graph, sample), self._task)
+        return bridged(self._within(sample), sample)
 
     def _within(self, sample: Sample) -> NeighbourGraph:
-        """Neighbours of the same class, and those of unlabelled points."""
+        """Return the graph of neighbours of the same class, and of those of unlabelled points."""
         X, codes, jobs = sample.x.values, sample.y.codes, self.n_jobs
         metric: dict[str, Any] = {"metric": self.metric, "metric_params": self.metric_params}
         if self.graph is not None:
@@ -120,14 +119,14 @@ class SupervisedMVU(LabelledUnfolding):
 
 
 def with_representatives(graph: NeighbourGraph, sample: Sample) -> NeighbourGraph:
-    """The graph with edges between the representatives of all classes."""
+    """Return the graph with edges between the representatives of all classes."""
     ends = representatives(sample.x.values, sample.y.codes)
     pairs = ends[np.column_stack(np.triu_indices(ends.size, 1))]
     return with_edges(graph, pairs, pair_lengths(graph, sample.x, pairs))
 
 
 def with_shortest(graph: NeighbourGraph, sample: Sample) -> NeighbourGraph:
-    """The graph with the shortest edges that tie classes together."""
+    """Return the graph with the shortest edges that connect the classes."""
     codes = sample.y.codes
     ends = np.flatnonzero(codes >= 0)
     _, first, own = np.unique(codes[ends], return_index=True, return_inverse=True)
@@ -147,7 +146,7 @@ def with_shortest(graph: NeighbourGraph, sample: Sample) -> NeighbourGraph:
     "n³ + (nk)³ per step",
     "S4 eq. 55",
 )
-class SMVU1(LabelledUnfolding):
+class SMVU1(BoundedUnfolding):
     """Maximum variance unfolding class by class, the classes held at a distance.
 
     .. math:: \\max_{K \\succeq 0,\\ K1 = 0} \\sum_c \\frac{1}{2n_c} \\sum_{i,j \\in c} v_{ij} - \\nu \\lVert t \\rVert^2
@@ -177,6 +176,11 @@ class SMVU1(LabelledUnfolding):
     constraint
         ... The equations of the representatives are exact except with "slack".
 
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels.
+
     Examples
     --------
     >>> from sklearn.datasets import make_blobs
@@ -194,10 +198,18 @@ class SMVU1(LabelledUnfolding):
     representatives: Representatives = "mean"
     alpha: Annotated[float, Interval(Real, 1, None, closed="neither")] = 1.2
     constraint: Constraint = "slack"
+    unlabeled: Marker = -1
 
-    _objective = "variance within classes"
+    classes_: NDArray[Any] = attribute()
 
-    def _fit_all(self, sample: Sample) -> Fitted:
+    _input: ClassVar[Input] = replace(BoundedUnfolding._input, pairs=(), y=ClassLabels(at_least=1))
+
+    def _fit(self, sample: Sample) -> Fitted:
+        sampled = Sampled(self.landmarks, self.graph, self.random_state)
+        return fit_reduced(sample, (sampled,), self._fit_linked)
+
+    def _fit_linked(self, sample: Sample) -> Fitted:
+        """Add the pairs of representatives to the graph, and unfold it."""
         graph = string_graph(self, sample)
         pairs = fan(representatives(sample.x.values, sample.y.codes, self.representatives))
         lengths = self.alpha * pair_lengths(graph, sample.x, pairs)
@@ -205,23 +217,19 @@ class SMVU1(LabelledUnfolding):
             check_alpha(self.alpha, graph, pairs, lengths, sample.y)
         n, D = graph.n, graph.undirected().tocoo()
         new = ~np.isin(pairs[:, 0] * n + pairs[:, 1], D.row.astype(np.int64) * n + D.col)
-        state = partial(self._task, sample.places[pairs], lengths)
-        return fit_unfolding(self, sample, with_edges(graph, pairs[new], lengths[new]), state)
+        linked = with_edges(graph, pairs[new], lengths[new])
+        state = partial(self._task_of, sample.places[pairs], lengths)
+        return fit_reduced(sample, tied(self, lambda _: linked), lambda some: unfolded(self, some, state))
 
-    def _task(self, links: Index, lengths: Array, graph: NeighbourGraph, sample: Sample) -> Task:
-        """Pairs of representatives, as rows of X, are held at these lengths."""
+    def _task_of(self, links: Index, lengths: Array, graph: NeighbourGraph, sample: Sample) -> Task:
+        """Return the task in which pairs of representatives, given as rows of X, have these lengths."""
         bounds, held = Bounds.of(self), Held.of(graph.undirected())
         bounds.check_memory(held, "SMVU1")
         C = class_centring(sample.y.codes)
         if np.abs(held.groups.sum(C).diagonal()).max() < 1e-9:
-            raise LabelError(
-                f"No class has two different points among the {graph.n}: there is nothing to unfold within classes."
-            )
+            raise LabelError(f"No class has two different points among the {graph.n}: there is nothing to unfold.")
         if not np.isin(links, sample.places).all():
-            raise DisconnectedError(
-                'disconnected="largest" leaves out representatives, and with them what SMVU1 asks of the classes: use "connect", or more '
-                "neighbours."
-            )
+            raise DisconnectedError('disconnected="largest" leaves out representatives of classes: use "connect".')
         order = np.argsort(sample.places)
         nodes = order[np.searchsorted(sample.places, links, sorter=order)]
         held, terms = with_equations(held, nodes, lengths)
@@ -230,16 +238,16 @@ class SMVU1(LabelledUnfolding):
 
 
 def fan(ends: Index) -> Index:
-    """Pairs of successive points, and of each with the last."""
+    """Return pairs of successive points, and of each with the last."""
     c = ends.size
     pairs = {(i, j) for i in range(c - 1) for j in (i + 1, c - 1)}
     return ends[np.array(sorted(pairs), dtype=np.intp).reshape(-1, 2)]
 
 
 def with_equations(held: Held, links: Index, lengths: Array) -> tuple[Held, dict[str, Any]]:
-    """What is held, with these pairs of nodes at these lengths; and as terms of a program which of the pairs they are.
+    """Add equations that give pairs of nodes these lengths. Return the pairs, and the terms of the program that mark the equations.
 
-    The string of a pair that are neighbours stays, besides the equation.
+    If the two nodes are neighbours, their upper bound stays as well.
     """
     n = held.n
     i, j = np.sort(held.groups.labels[links], axis=1).T
@@ -254,7 +262,7 @@ def with_equations(held: Held, links: Index, lengths: Array) -> tuple[Held, dict
 
 
 def check_alpha(alpha: float, graph: NeighbourGraph, pairs: Index, lengths: Array, y: Classes) -> None:
-    """Refuse an equation longer than a path of strings between its ends."""
+    """Refuse an equation that is longer than a path of edges between its ends."""
     starts, which = np.unique(pairs[:, 0], return_inverse=True)
     paths = dijkstra(graph.undirected(), indices=starts)[which, pairs[:, 1]] if starts.size else lengths
     short = np.flatnonzero(paths < lengths * (1 - 1e-9))
@@ -268,14 +276,14 @@ def check_alpha(alpha: float, graph: NeighbourGraph, pairs: Index, lengths: Arra
     )
     raise InputError(
         f"alpha={alpha:g} contradicts the neighbours for {short.size} of {len(pairs)} pairs of classes ({listed}): no points "
-        "are so far apart and so well tied. "
+        "are so far apart with such neighbours. "
         + (f"Use alpha < {most:.4g}, " if most > 1 + 1e-9 else "On a straight string no alpha will do: use ")
         + 'fewer neighbours, or constraint="slack".'
     )
 
 
 def representatives(points: Array, codes: Index, how: str = "mean") -> Index:
-    """The point of each class nearest to its mean [S4, eq. 51, where min means argmin], or to all of its points; the first of several."""
+    """Return the first point of each class nearest to its mean [S4, eq. 51, where min means argmin], or to all of its points."""
     chosen = []
     for c in np.unique(codes[codes >= 0]):
         members = np.flatnonzero(codes == c)
@@ -286,6 +294,6 @@ def representatives(points: Array, codes: Index, how: str = "mean") -> Index:
 
 
 def class_centring(codes: Index) -> sp.csr_array:
-    """Σ_c tr(K_c) − 1ᵀK_c1/n_c as ⟨C, K⟩: each class, and the unlabelled points, centred by themselves. PSD."""
+    """Return C with ⟨C, K⟩ = Σ_c tr(K_c) − 1ᵀK_c1/n_c: each class, and the unlabelled points, centred by itself. PSD."""
     G = class_indicator(np.where(codes < 0, codes.max() + 1, codes))
     return sp.csr_array(sp.eye_array(codes.size) - G @ G.T)

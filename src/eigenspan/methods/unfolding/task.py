@@ -130,9 +130,8 @@ class Task:
         """The certificate of all rows: pairs of groups, and copies tied to the first of their group."""
         groups, m, c = self.held.groups, len(self.held.pairs), solution.certificate
         copies = np.flatnonzero(groups.first[groups.labels] != np.arange(groups.labels.size))
-        edges = np.vstack(
-            [groups.first[self.held.pairs], np.column_stack([groups.first[groups.labels[copies]], copies])]
-        )
+        tied = np.column_stack([groups.first[groups.labels[copies]], copies])
+        edges = np.vstack([groups.first[self.held.pairs], tied])
         stiff = np.full(copies.size, _STIFF * max(float(np.max(np.abs(weights), initial=0.0)), 1.0))
         below = np.concatenate([weights[m : 2 * m], 0 * stiff]) if self.constraint == "band" else None
         return UnfoldingCertificate(

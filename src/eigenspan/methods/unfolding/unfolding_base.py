@@ -1,35 +1,38 @@
-"""What all unfoldings share: their parameters, the graph of their strings, and the way from a task to an embedding and its map."""
+"""Base of the unfoldings: their parameters, the graph of their strings, and the steps from a task to an embedding and its map."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from ..._compat import HasMethods, StrOptions
 from ..._parameters import Count, Positive, Tolerance, TypeName, attribute, literal_set, parameter
 from ..._types import Array
-from ...data import Classes, Sample
+from ...data import Classes, Input, Sample
+from ...data.x import XKind
 from ...errors import DegenerateWarning, DimensionError, DisconnectedError, warn
 from ...graphs import NeighbourGraph, components
 from ...numerics.eigen import dense
 from ...numerics.sdp.certificate import Solution
 from ...problem import Fitted, Samples, SqrtEigenvalue, factor_gram, orientation_of, pose
+from ...problem.basis import Extension
 from ...problem.dimension_rules import suggested_dimension
 from ...problem.extensions import NormalizedKernels, SmoothedEigenfunctions
 from ..base.contract import ToldComponents, axes
-from ..base.duplicates import told_apart
-from ..base.graph_embedding import GraphEmbedding, barycentric, in_one_piece, neighbours
+from ..base.graph_embedding import GraphEmbedding, barycentric, neighbours
+from ..base.reductions import ApartByLabel, Connected, Neighbours, Reduction, Sampled, fit_reduced
 from .solver_settings import SDP
 from .task import Task, unfold
 from .unfolding_certificate import UnfoldingCertificate
 
-#: Neighbours unless told.
+#: Default number of neighbours.
 _NEIGHBOURS = 8
-#: Share of the largest variance below which that of an axis is rounding.
+#: Share of the largest variance below which that of an axis is rounding error.
 _ROUNDING = 1e-11
 
 
@@ -41,7 +44,7 @@ Extending = Annotated[
 
 
 class Unfolding(GraphEmbedding):
-    """The parameters of every unfolding. A method states its `Task` and hands it to `fit_unfolding`.
+    """Parameters of every unfolding, which states its problem in ``_task(graph, sample) -> Task``.
 
     Parameters
     ----------
@@ -110,8 +113,21 @@ class Unfolding(GraphEmbedding):
     solution_: Solution = attribute()
     n_iter_: int = attribute()
 
+    _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=False)
+
+    def _fit(self, sample: Sample) -> Fitted:
+        return fit_reduced(sample, self._reductions(), lambda some: unfolded(self, some, self._task))
+
+    def _reductions(self) -> tuple[Reduction, ...]:
+        sampled = Sampled(self.landmarks, self.graph, self.random_state)
+        return (sampled, *tied(self, partial(string_graph, self)))
+
+    def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
+        """Return the pairs whose distances are constrained, and the program."""
+        raise NotImplementedError
+
     def _order(self, sample: Sample) -> int:
-        return sys.maxsize  # of the normal equations, which the solver knows
+        return sys.maxsize  # that of the normal equations, which only the solver determines
 
 
 #: Forms of the bounds on squared distances.
@@ -119,7 +135,7 @@ Constraint = Literal["inequality", "slack", "band"]
 
 
 class BoundedUnfolding(Unfolding):
-    """The parameters of those whose bounds on squared distances have one of several forms: `Bounds` is made of them.
+    """Unfoldings whose bounds on squared distances have one of several forms: `Bounds` is made of their parameters.
 
     Parameters
     ----------
@@ -144,8 +160,20 @@ class BoundedUnfolding(Unfolding):
     power: Literal[1, 2] = 2
 
 
-def string_graph(unfolding: Any, sample: Sample) -> NeighbourGraph:
-    """The neighbours that are asked for, in one piece or several."""
+def tied(unfolding: Unfolding, build: Callable[[Sample], NeighbourGraph]) -> tuple[Reduction, ...]:
+    """Return the reductions of an unfolding of the graph that ``build(sample)`` returns."""
+
+    def checked(sample: Sample) -> NeighbourGraph:
+        graph = build(sample)
+        if unfolding.disconnected == "raise" and isinstance(sample.y, Classes):
+            _refuse_apart(graph, sample.y)
+        return graph
+
+    return Neighbours(checked), ApartByLabel(), Connected(unfolding.disconnected)
+
+
+def string_graph(unfolding: Unfolding, sample: Sample) -> NeighbourGraph:
+    """Return the neighbour graph that the parameters ask for."""
     if isinstance(unfolding.extension, str) and unfolding.extension == "barycentric":
         sample.x.coordinates(
             'extension="barycentric" rebuilds points from the coordinates of their neighbours',
@@ -154,42 +182,39 @@ def string_graph(unfolding: Any, sample: Sample) -> NeighbourGraph:
     return neighbours(unfolding, sample, n_strings(unfolding, sample))
 
 
-def n_strings(unfolding: Any, sample: Sample) -> int:
-    """Neighbours of every point."""
+def n_strings(unfolding: Unfolding, sample: Sample) -> int:
+    """Return the number of neighbours of every point."""
     return min(_NEIGHBOURS, sample.n - 1) if unfolding.n_neighbors is None else unfolding.n_neighbors
 
 
-def fit_unfolding(
-    unfolding: Any, sample: Sample, graph: NeighbourGraph, state: Callable[[NeighbourGraph, Sample], Task]
-) -> Fitted:
-    """The fit of what ``state(graph, sample)`` asks for, of the graph in one piece and its points."""
-    d, policy = unfolding.n_components, unfolding.disconnected
+def check_count(n_components: int | str, n: int) -> None:
+    """Refuse as many axes as points."""
+    if not isinstance(n_components, str) and n_components >= n:
+        raise DimensionError(
+            f"n_components={n_components} exceeds {n - 1}, the number of samples less the constant: use n_components <= {n - 1}."
+        )
 
-    def embed(graph: NeighbourGraph, sample: Sample) -> Fitted:
-        if d != "auto" and d >= graph.n:
-            raise DimensionError(
-                f"n_components={d} exceeds {graph.n - 1}, the number of samples less the constant: use n_components <= {graph.n - 1}."
-            )
-        F, found = unfold(state(graph, sample), SDP.of(unfolding))
-        F = on_principal_axes(F, F)
-        found["suggested_dimension_"] = suggested_dimension(np.sum(F**2, axis=0), found["certificate_"].gap)
-        basis = Samples(graph.n, extension_of(unfolding.extension, graph, sample.x, F))
-        wanted = found["suggested_dimension_"] if d == "auto" else d
-        return on_axes(unfolding, F, basis, wanted).having(**found)
 
-    if policy == "raise" and isinstance(sample.y, Classes):
-        _refuse_pieces(graph, sample.y)
-    return told_apart(in_one_piece(sample, graph, policy, embed), sample)
+def unfolded(unfolding: Unfolding, sample: Sample, state: Callable[[NeighbourGraph, Sample], Task]) -> Fitted:
+    """Solve the task that ``state(graph, sample)`` returns, and place the points on the axes of most variance."""
+    graph, d = sample.graph, unfolding.n_components
+    check_count(d, graph.n)
+    F, found = unfold(state(graph, sample), SDP.of(unfolding))
+    F = on_principal_axes(F, F)
+    found["suggested_dimension_"] = suggested_dimension(np.sum(F**2, axis=0), found["certificate_"].gap)
+    basis = Samples(graph.n, extension_of(unfolding.extension, graph, sample.x, F))
+    wanted = found["suggested_dimension_"] if d == "auto" else d
+    return on_axes(unfolding, F, basis, wanted).having(**found)
 
 
 def on_principal_axes(F: Array, rows: Array) -> Array:
-    """The factor F turned to its principal axes, which are oriented by some of its rows."""
+    """Return the factor F on its principal axes, oriented by some of its rows."""
     values, axes = dense.eigenpairs(dense.symmetric(F.T @ F), None, "max")
     return F @ axes @ orientation_of(values, rows @ axes)
 
 
-def on_axes(unfolding: Any, F: Array, basis: Samples, wanted: int) -> Fitted:
-    """The axes of most variance; where there are fewer than are asked for, the others are zero."""
+def on_axes(unfolding: Unfolding, F: Array, basis: Samples, wanted: int) -> Fitted:
+    """Fit the axes of most variance. If there are fewer than wanted, the others are zero."""
     variances = np.sum(F**2, axis=0)
     posed = pose(basis, maximise=factor_gram(F), scale=SqrtEigenvalue())
     d = max(1, min(wanted, int(np.sum(variances > _ROUNDING * variances.max()))))
@@ -199,15 +224,15 @@ def on_axes(unfolding: Any, F: Array, basis: Samples, wanted: int) -> Fitted:
         return fitted
     warn(
         f"The unfolding has {d} dimension{'s' * (d > 1)}: all variance lies there, and the other {wanted - d} of the {wanted} axes asked "
-        "for are zero. Where a graph hangs on single edges, such as bridges between components, its points are pulled into a line.",
+        "for are zero. Points that only single edges tie to the rest, such as bridges between components, are pulled into a line.",
         DegenerateWarning,
     )
     padding = np.eye(d, wanted)
     return replace(fitted, embedding=np.asarray(fitted.embedding) @ padding, map=fitted.map.then(padding))
 
 
-def extension_of(wanted: Any, graph: NeighbourGraph, x: Any, F: Array) -> Any:
-    """How new points are placed."""
+def extension_of(wanted: Any, graph: NeighbourGraph, x: XKind, F: Array) -> Extension:
+    """Return the extension to new points."""
     if isinstance(wanted, str) and wanted in ("auto", "barycentric") and not x.pairs:
         return barycentric(graph, x)
     if isinstance(wanted, str):
@@ -215,8 +240,8 @@ def extension_of(wanted: Any, graph: NeighbourGraph, x: Any, F: Array) -> Any:
     return wanted.extend(graph, x.arriving, F)
 
 
-def _refuse_pieces(graph: NeighbourGraph, y: Classes) -> None:
-    """Say which classes are in which piece of a graph that falls apart."""
+def _refuse_apart(graph: NeighbourGraph, y: Classes) -> None:
+    """Name the classes in the components of a graph that is not connected."""
     count, labels = components(graph)
     if count == 1:
         return
@@ -226,6 +251,6 @@ def _refuse_pieces(graph: NeighbourGraph, y: Classes) -> None:
         names = ["unlabelled" if c < 0 else f"class {y.names[c]}" for c in found[:4]]
         listed.append(f"{sizes[piece]} points ({', '.join(names)}{', …' if found.size > 4 else ''})")
     raise DisconnectedError(
-        f"No constraint ties these {count} pieces together: {'; '.join(listed)}{'; …' if count > 5 else ''}. They could move apart "
+        f"No constraint ties these {count} components together: {'; '.join(listed)}{'; …' if count > 5 else ''}. They could move apart "
         'without end, and there is no optimum. Use more neighbours, or disconnected="connect" for the shortest bridges between them.'
     )

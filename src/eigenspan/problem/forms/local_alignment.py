@@ -9,7 +9,7 @@ Every M here is sparse, PSD and kills the constant.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -249,7 +249,7 @@ def modified_alignment(
             planes.look(squares, used)
             M = _assemble_compiled(starts, members, F, _modified_blocks(F.shape[1] - 2), masses)
     planes.warn("modified LLE", _OTHER_PLANES)
-    return M
+    return replace(M, needs="one closed class")
 
 
 def _modified_blocks(r: int) -> Blocks:

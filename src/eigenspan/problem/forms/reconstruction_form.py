@@ -19,7 +19,8 @@ def reconstruction(W: Matrix, masses: Array | None = None) -> Form:
     F = sp.csr_array(sp.diags_array((sums != 0).astype(float)) - W)  # a point nothing reconstructs costs nothing
     if masses is not None:
         F = sp.csr_array(sp.diags_array(np.sqrt(masses)) @ F)
-    return Form(W.shape[0], roots=((1.0, F),), psd=True, kills_constant=bool(np.allclose(sums[sums != 0], 1.0)))
+    constant = bool(np.allclose(sums[sums != 0], 1.0))
+    return Form(W.shape[0], roots=((1.0, F),), psd=True, kills_constant=constant, needs="one closed class")
 
 
 def row_stochastic(W: sp.csr_array) -> sp.csr_array:

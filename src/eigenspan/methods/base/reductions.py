@@ -1,0 +1,283 @@
+"""Reductions: fit fewer points than there are rows, then say where all rows lie.
+
+=================  =====================================  ===========================================
+`Sampled`          some rows stand for all                the map places the others
+`Distinct`         one row stands for all equal ones      equal rows share its place
+`Neighbours`       builds the graph of what is left       –
+`Connected`        joins the components of this graph     the map places what the policy leaves out
+                   or keeps the largest
+`OneClosedClass`   does the same for closed classes       the same
+=================  =====================================  ===========================================
+
+A reduction is a value. ``take(sample)`` returns a smaller sample and the function that takes a fit to it back to all rows.
+`fit_reduced` applies a tuple of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from ..._diagnostics import note, stage
+from ..._types import Array, Index
+from ...data import Sample
+from ...errors import DuplicateWarning, GraphError, InputError, warn
+from ...graphs import Landmarks, NeighbourGraph, Policy
+from ...graphs.neighbours.accept import is_given
+from ...graphs.neighbours.connect import ensure_connected, ensure_one_closed_class, has
+from ...graphs.sample_graph import landmark_rows
+from ...numerics.nearest.row_lookup import Contraction
+from ...problem import Fitted, Posed
+
+Back: TypeAlias = Callable[[Fitted], Fitted]
+
+#: Distance, as a share of the extent of an embedding, that rounding may put between equal rows.
+_ROUNDING = 1e-9
+
+
+class Reduction(Protocol):
+    """A way to fit fewer points."""
+
+    def take(self, sample: Sample) -> tuple[Sample, Back]:
+        """Return the smaller sample, and the function from a fit to it to a fit of `sample`."""
+
+
+def fit_reduced(sample: Sample, reductions: tuple[Reduction, ...], fit: Callable[[Sample], Fitted]) -> Fitted:
+    """Apply the reductions in their order, fit what is left, and go back to all rows. ``graph_`` is the graph that was left."""
+    backs = []
+    for reduction in reductions:
+        sample, back = reduction.take(sample)
+        backs.append(back)
+    fitted = fit(sample)
+    if sample.graph is not None and "graph_" not in fitted.attributes:
+        fitted = fitted.having(graph_=sample.graph)
+    for back in reversed(backs):
+        fitted = back(fitted)
+    return fitted
+
+
+def fit_posed(
+    sample: Sample,
+    reductions: tuple[Reduction, ...],
+    pose: Callable[[NeighbourGraph, Sample], Posed],
+    solve: Callable[[Posed, Sample], Fitted],
+) -> Fitted:
+    """Apply the reductions, pose the problem over the connected graph that is left, and solve it.
+
+    If its forms need more of the graph than that (`Form.needs`), repair the graph by the same policy and pose the problem again.
+    """
+
+    def fit(sample: Sample) -> Fitted:
+        posed = pose(sample.graph, sample)
+        if has(sample.graph, posed.needs):
+            return solve(posed, sample)
+        policy = next(each.policy for each in reductions if isinstance(each, Connected))
+        return fit_reduced(sample, (OneClosedClass(policy),), lambda some: solve(pose(some.graph, some), some))
+
+    return fit_reduced(sample, reductions, fit)
+
+
+def unchanged(fitted: Fitted) -> Fitted:
+    """Return the fit itself: nothing was left out."""
+    return fitted
+
+
+def in_larger(rows: Index, fitted: Fitted) -> Fitted:
+    """Return the fit with ``graph_.rows`` counted in the larger sample, of which `rows` were fitted."""
+    graph = fitted.attributes["graph_"]
+    return fitted.having(graph_=replace(graph, rows=rows if graph.rows is None else rows[graph.rows]))
+
+
+def placed(sample: Sample, rows: Index, fitted: Fitted) -> Fitted:
+    """Place the other points of the sample by the map of a fit to `rows`."""
+    if sample.x.lazy:  # placed block by block when the embedding is computed
+        return in_larger(rows, replace(fitted, embedding=None))
+    with stage("placing"):
+        embedding = fitted.map(sample.x.arriving)
+    embedding[rows] = fitted.embedding
+    return in_larger(rows, replace(fitted, embedding=embedding))
+
+
+# ---------------------------------------------------------------------- some rows for all
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """Some rows stand for all.
+
+    Attributes
+    ----------
+    rows : int, Landmarks, ndarray of int or None
+        How many rows, how they are chosen, or their numbers. None takes all of them.
+    graph : object
+        The parameter ``graph=``, which must not be a graph of all rows.
+    random_state : object
+    name : {"landmarks", "sample"}
+        The parameter that says so. A sample of more rows than there are is all of them.
+    """
+
+    rows: int | Landmarks | Index | None
+    graph: object
+    random_state: object
+    name: str = "landmarks"
+
+    def take(self, sample: Sample) -> tuple[Sample, Back]:
+        if self.rows is None:
+            if sample.x.lazy:
+                raise InputError(
+                    f"X is a Dask collection, and the neighbour graph of all its points must be built in one process. Use {self.name}=m to "
+                    f"fit m of the {sample.n} rows and place all others by the map, in blocks, or pass X.compute() if it fits into memory."
+                )
+            return sample, unchanged
+        if is_given(self.graph):
+            raise GraphError(
+                f"{self.name}= builds the graph among some rows, but graph= is already a graph of all {sample.n} points. Pass "
+                f"n_neighbors=, KNN(...) or Radius(...), or leave {self.name} out."
+            )
+        wanted = min(self.rows, sample.n) if self.name == "sample" and isinstance(self.rows, Integral) else self.rows
+        rows = landmark_rows(sample.x, wanted, random_state=self.random_state)
+        return sample.take(rows), lambda fitted: placed(sample, rows, fitted).having(**{f"{self.name}_": rows})
+
+
+# ---------------------------------------------------------------------- one row for equal ones
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """One row stands for all equal ones. The form must count it as often as ``x.masses`` says.
+
+    A graph that was given joins every row for itself. Then all rows are fitted, and equal ones are brought together afterwards.
+
+    Attributes
+    ----------
+    graph, n_neighbors : object
+        The parameters of the neighbour graph.
+    movable : bool
+        Whether rows that were fitted apart may be brought together.
+    """
+
+    graph: object
+    n_neighbors: int | None
+    movable: bool = True
+
+    def take(self, sample: Sample) -> tuple[Sample, Back]:
+        groups = sample.x.copies()
+        if groups is None:
+            return sample, unchanged
+        sample.x.refuse_one_place()
+        note(distinct_rows=groups.first.size)
+        if not _is_over(self.graph, groups):
+            return sample, partial(_bring_together, groups) if self.movable else unchanged
+        k: Any = self.n_neighbors if self.graph is None else getattr(self.graph, "n_neighbors", None)
+        n, g = groups.labels.size, groups.first.size
+        if isinstance(k, (int, np.integer)) and g <= k < n:
+            raise GraphError(
+                f"n_neighbors={k} must lie between 1 and {g - 1}: only {g} of the {n} rows are distinct, and equal rows are not neighbours "
+                f"of each other. Use n_neighbors <= {g - 1}, or more data."
+            )
+        return sample.distinct(groups), partial(_share, groups)
+
+
+def _is_over(graph: object, groups: Contraction) -> bool:
+    """Whether the graph is still to be built, of any points, or was built of the distinct rows before."""
+    if isinstance(graph, NeighbourGraph):
+        return graph.rows is not None and np.array_equal(graph.rows, groups.first)
+    return graph is None or hasattr(graph, "build")
+
+
+def _share(groups: Contraction, fitted: Fitted) -> Fitted:
+    """Give every row the place of the row that stands for it."""
+    Y: Any = fitted.embedding
+    return in_larger(groups.first, replace(fitted, embedding=Y[groups.labels]))
+
+
+def _bring_together(groups: Contraction, fitted: Fitted) -> Fitted:
+    """Move equal rows to the mean of their places, in the map too."""
+    Y, shared, away = _means(groups, fitted)
+    n = groups.labels.size
+    if away.max() > 0:
+        warn(
+            f"{n - groups.first.size} of {n} rows repeat others, but graph= treats every row as a point of its own and places equal rows "
+            f"apart, up to {away.max():.2g} from their mean (the embedding reaches {np.abs(Y).max():.2g}): they were moved to their mean. "
+            "Drop repeated rows, or pass n_neighbors=, KNN(...) or Radius(...), which count each distinct row as often as it occurs.",
+            DuplicateWarning,
+        )
+    return replace(_looking_up(fitted, shared), embedding=shared)
+
+
+@dataclass(frozen=True)
+class ApartByLabel:
+    """Equal rows with different labels keep places of their own. The map sees x alone, and sends them to the mean of these."""
+
+    def take(self, sample: Sample) -> tuple[Sample, Back]:
+        groups = sample.x.copies()
+        return sample, unchanged if groups is None else partial(_warn_of_labels, groups)
+
+
+def _warn_of_labels(groups: Contraction, fitted: Fitted) -> Fitted:
+    Y, shared, away = _means(groups, fitted)
+    if not away.any():
+        return fitted
+    warn(
+        f"{np.count_nonzero(away)} of {len(Y)} rows equal rows with another label and have places of their own in embedding_. transform "
+        "sees x alone and returns the mean of their places. Drop such rows, or correct their labels, if the two must agree.",
+        DuplicateWarning,
+    )
+    return _looking_up(fitted, shared)
+
+
+def _means(groups: Contraction, fitted: Fitted) -> tuple[Array, Array, Array]:
+    """Return the embedding, the mean place of the rows equal to each row, and its distance, zero if that is rounding error."""
+    Y: Any = fitted.embedding
+    sums = np.zeros((groups.first.size, Y.shape[1]))
+    np.add.at(sums, groups.labels, Y)
+    shared = (sums / groups.masses[:, None])[groups.labels]
+    away = np.abs(Y - shared).max(axis=1)
+    return Y, shared, np.where(away > _ROUNDING * float(np.abs(Y).max()), away, 0.0)
+
+
+def _looking_up(fitted: Fitted, places: Array) -> Fitted:
+    """Return the fit with these places of the training rows in its map, if the map looks them up."""
+    kept, map_ = fitted.attributes["graph_"].rows, fitted.map
+    if map_.embedding is None:
+        return fitted
+    return replace(fitted, map=replace(map_, embedding=places if kept is None else places[kept]))
+
+
+# ---------------------------------------------------------------------- the graph
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Builds the neighbour graph of the points that are left."""
+
+    build: Callable[[Sample], NeighbourGraph]
+
+    def take(self, sample: Sample) -> tuple[Sample, Back]:
+        return replace(sample, graph=self.build(sample)), unchanged
+
+
+@dataclass(frozen=True)
+class Connected:
+    """Joins the components of the graph, or keeps the largest one, as the policy for disconnected graphs says."""
+
+    policy: Policy
+
+    def take(self, sample: Sample) -> tuple[Sample, Back]:
+        return _kept(sample, *ensure_connected(sample.graph, sample.x.values, self.policy, precomputed=sample.x.pairs))
+
+
+@dataclass(frozen=True)
+class OneClosedClass:
+    """Ties closed classes of a connected graph to the other points, or keeps its largest strongly connected component."""
+
+    policy: Policy
+
+    def take(self, sample: Sample) -> tuple[Sample, Back]:
+        return _kept(sample, *ensure_one_closed_class(sample.graph, self.policy))
+
+
+def _kept(sample: Sample, graph: NeighbourGraph, rows: Index | None) -> tuple[Sample, Back]:
+    """Return the points that a graph covers, all of them if `rows` is None."""
+    if rows is None:
+        return replace(sample, graph=graph), unchanged
+    return replace(sample.take(rows), graph=replace(graph, rows=None)), partial(placed, sample, rows)
