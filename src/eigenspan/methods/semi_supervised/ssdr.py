@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ..._parameters import ArrayLike, Marker, NotNegative, parameter
 from ..._types import Index
-from ...data import Input, Sample
+from ...data import Classes, Input, Points, Sample
 from ...data.y import ClassLabels
 from ...errors import LabelError
 from ...problem import Form, Posed, pose
@@ -87,7 +87,7 @@ class SSDR(LabelledProjection):
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_unless_linked)
 
-    def _pose(self, sample: Sample) -> Posed:
+    def _pose(self, sample: Sample[Points, Classes]) -> Posed:
         costs = self._costs(sample.y.codes)
         basis = features_of(self, sample)
         bounded(self.n_components, basis, basis.dim, None)
