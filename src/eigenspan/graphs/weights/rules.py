@@ -142,16 +142,18 @@ def rule_names(*without: Dependency) -> list[str]:
 
 
 class _RuleNames(TypeName):
-    """Metadata of ``weights=``: the names of the rules without some dependencies, and weight specifications."""
+    """Metadata of ``weights=``: names of a method's own, those of the rules without some dependencies, and specifications."""
 
-    def __init__(self, *without: Dependency) -> None:
-        super().__init__(lambda: literal_set(rule_names(*without)), "weight specification")
+    def __init__(self, *without: Dependency, own: Sequence[str] = ()) -> None:
+        super().__init__(lambda: literal_set([*own, *rule_names(*without)]), "weight specification")
 
 
-#: Types of ``weights=``: of edges, of the edges of a graph that the method computes itself, and of projections.
+#: Types of ``weights=``: of edges, of the edges of a graph that the method computes itself, of projections, and of
+#: projections that may also reconstruct points from their neighbours.
 Weights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames("paths")]
 ComputedWeights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames("paths", "given")]
 ProjectionWeights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames()]
+NeighbourWeights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames(own=["barycentric"])]
 
 
 # ---------------------------------------------------------------------- rules

@@ -13,7 +13,7 @@ from ..._types import Matrix, Sparse
 from ...data import Input, Sample
 from ...data.rows.storage import is_tall
 from ...errors import DegenerateWarning, GraphError, InputError, warn
-from ...graphs import ClosedClasses, NeighbourGraph, ProjectionWeights, reconstruction_weights
+from ...graphs import ClosedClasses, NeighbourGraph, NeighbourWeights, reconstruction_weights
 from ...graphs.neighbours.closed import constant_axes
 from ...problem import Fitted, Form, Posed, Samples, UnitCovariance, pose
 from ...problem.forms import reconstruction
@@ -115,7 +115,7 @@ class _NeighbourhoodPreserving(GraphProjection):
         ... It has no effect on graphs that do not use classes.
     """
 
-    weights: Literal["barycentric"] | ProjectionWeights | None = None
+    weights: NeighbourWeights | None = None
     reg: NotNegative = 1e-3
     disconnected: Literal["keep", "connect", "raise"] = "keep"
 
