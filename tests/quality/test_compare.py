@@ -1,4 +1,4 @@
-"""Several methods at once: fitted, measured, kept and taken up again."""
+"""`compare`: fitting and measuring several methods, and continuing from a folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_methods_by_name_and_by_estimator(wines):
     assert not hasattr(methods[2], "embedding_")
 
 
-def test_the_figures_are_those_of_evaluate(wines):
+def test_measures_equal_those_of_evaluate(wines):
     X, y = wines
     result = compare(X, {"first": PCA(1), "second": PCA(2)}, y, n_neighbors=7)
     own = evaluate(X, result.embeddings, y, n_neighbors=7, random_state=0)
@@ -43,13 +43,13 @@ def test_the_figures_are_those_of_evaluate(wines):
     assert "second" in str(result)
 
 
-def test_without_names_there_is_one_of_each_family(wines):
+def test_default_methods(wines):
     X, y = wines
     assert next(iter(compare(X[::3], measures=["trustworthiness"], n_neighbors=5).embeddings)) == "PCA"
     assert "LDA" in compare(X[::3], None, y[::3], measures=["trustworthiness"], n_neighbors=5).embeddings
 
 
-def test_pipelines_and_two_of_the_same_kind(wines):
+def test_pipelines_and_two_estimators_of_one_class(wines):
     X, _ = wines
     result = compare(X, [PCA(2), make_pipeline(MinMaxScaler(), PCA(2)), PCA(1), PCA(3)], measures=["trustworthiness"])
     assert list(result.embeddings) == ["PCA", "Pipeline", "PCA 2", "PCA 3"]
@@ -66,7 +66,7 @@ def test_a_method_that_fails_does_not_stop_the_others(wines):
         compare(X, ["LDA", "LFDA"])
 
 
-def test_what_methods_warn_of_is_kept_and_said():
+def test_warnings_of_methods_are_recorded_and_given():
     X = np.vstack([np.random.default_rng(0).normal(size=(30, 3)) + shift for shift in (0, 100)])
     with pytest.warns(DisconnectedWarning):
         result = compare(X, ["PCA", "LLE"], n_neighbors=5, measures=["trustworthiness"])
@@ -74,10 +74,10 @@ def test_what_methods_warn_of_is_kept_and_said():
     assert "2 components" in result.warnings["LLE"][0]
 
 
-# ------------------------------------------------------------------------------------------- taken up again
+# ------------------------------------------------------------------------------------------- continuing from a folder
 @pytest.fixture
 def fits(monkeypatch):
-    """The names of the classes that are fitted."""
+    """Return a list to which every fit appends the name of its class."""
     seen = []
     plain = eigenspan.methods.base.contract.Reducer.fit
 
@@ -89,7 +89,7 @@ def fits(monkeypatch):
     return seen
 
 
-def test_what_is_in_the_folder_is_not_fitted_again(wines, tmp_path, fits):
+def test_stored_methods_are_not_fitted_again(wines, tmp_path, fits):
     X, y = wines
     first = compare(X, ["PCA", "Isomap"], y, folder=tmp_path / "kept")
     assert fits == ["PCA", "Isomap"]
@@ -102,7 +102,7 @@ def test_what_is_in_the_folder_is_not_fitted_again(wines, tmp_path, fits):
 
 
 @pytest.mark.parametrize("change", ["data", "labels", "parameter"])
-def test_what_has_changed_is_fitted_again(wines, tmp_path, fits, change):
+def test_changed_methods_or_data_are_fitted_again(wines, tmp_path, fits, change):
     X, y = wines
     compare(X, [Isomap(2, n_neighbors=9)], y, folder=tmp_path, measures=["trustworthiness"])
     X2, y2 = (X * 1.0000001 if change == "data" else X), (y + 1 if change == "labels" else y)
@@ -111,7 +111,7 @@ def test_what_has_changed_is_fitted_again(wines, tmp_path, fits, change):
     assert fits == ["Isomap", "Isomap"]
 
 
-def test_interrupted_work_goes_on(wines, tmp_path, fits):
+def test_an_interrupted_comparison_continues(wines, tmp_path, fits):
     X, y = wines
 
     def stop(name, number, count):
@@ -136,7 +136,7 @@ def test_a_damaged_file_is_replaced(wines, tmp_path, fits):
     assert fits == ["PCA", "PCA"]
 
 
-def test_progress_is_shown_when_asked_for(wines, capfd):
+def test_progress_is_shown_if_verbose(wines, capfd):
     compare(wines[0], ["PCA"], measures=["trustworthiness"], verbose=True)
     out, err = capfd.readouterr()
     assert out == ""
@@ -146,18 +146,18 @@ def test_progress_is_shown_when_asked_for(wines, capfd):
 @pytest.mark.parametrize(
     "methods, message",
     [
-        ([], "nothing to compare"),
+        ([], "methods is empty"),
         ([3], "must be names such as 'PCA'"),
         ([PCA], "must be names such as 'PCA'"),
         (["umapp"], "There is no method 'umapp'"),
     ],
 )
-def test_what_cannot_be_compared(wines, methods, message):
+def test_invalid_methods_are_refused(wines, methods, message):
     with pytest.raises(InputError, match=message):
         compare(wines[0], methods)
 
 
-def test_a_folder_that_is_a_file_and_a_parameter_that_cannot_be_told(wines, tmp_path):
+def test_a_folder_that_is_a_file_and_a_parameter_that_cannot_be_pickled(wines, tmp_path):
     (tmp_path / "x").write_text("")
     with pytest.raises(InputError, match="is a file"):
         compare(wines[0], ["PCA"], folder=tmp_path / "x")
@@ -165,7 +165,7 @@ def test_a_folder_that_is_a_file_and_a_parameter_that_cannot_be_told(wines, tmp_
         compare(wines[0], [eigenspan.KernelPCA(2, kernel=lambda A, B: A @ B.T)], folder=tmp_path)
 
 
-def test_the_pictures(wines):
+def test_plots(wines):
     X, y = wines
     result = compare(X, ["PCA", "Isomap"], y)
     shown = result.plot()

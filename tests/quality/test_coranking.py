@@ -1,4 +1,4 @@
-"""Co-ranking, trustworthiness, continuity and distortion against loops over their definitions."""
+"""Co-ranking, trustworthiness, continuity and distortion compared with loops over their definitions."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,9 @@ def clouds(kind, n=N):
     rng = np.random.default_rng(7)
     X = rng.normal(size=(n, 6))
     Y = X[:, :2] + 0.3 * rng.normal(size=(n, 2))
-    return (X, Y) if kind == "generic" else (np.round(X), np.round(2 * Y))  # whole numbers: most distances repeat
+    return (
+        (X, Y) if kind == "generic" else (np.round(X), np.round(2 * Y))
+    )  # integers: most distances occur several times
 
 
 @pytest.fixture(scope="module", params=["generic", "ties"])
@@ -73,7 +75,7 @@ def test_the_matrix_holds_all_pairs(case):
     np.testing.assert_allclose([Q[:K, :K].sum() / (K * N) for K in found.k], found.q_nx, atol=1e-12)
 
 
-def test_distortion_point_by_point(case):
+def test_distortion_equals_its_definition(case):
     X, Y, brute = case
     np.testing.assert_allclose(distortion(X, Y, n_neighbors=7), brute.intrusions(7), atol=1e-12)
     np.testing.assert_allclose(distortion(X, Y, n_neighbors=7, kind="extrusion"), brute.extrusions(7), atol=1e-12)
@@ -84,7 +86,7 @@ def test_distortion_point_by_point(case):
 
 
 @pytest.mark.parametrize("k", [1, 5, 100, 249])
-def test_trustworthiness_is_that_of_scikit_learn(k):
+def test_trustworthiness_equals_scikit_learns(k):
     X, Y = clouds("generic")
     assert trustworthiness(X, Y, k) == pytest.approx(reference(X, Y, n_neighbors=k), abs=1e-12)
     assert continuity(X, Y, k) == pytest.approx(reference(Y, X, n_neighbors=k), abs=1e-12)
@@ -101,9 +103,9 @@ def test_other_metrics_tables_of_distances_and_sparse_rows():
     assert own.auc == pytest.approx(brute.auc(148), abs=1e-12)
 
 
-def test_distances_from_products_are_those_of_differences(monkeypatch):
+def test_distances_from_products_equal_those_from_differences(monkeypatch):
     X, Y = clouds("ties", 200)
-    X = X + 1e6  # products lose their digits far from the origin, whole numbers keep theirs
+    X = X + 1e6  # far from the origin inner products lose digits; integers stay exact
     before = coranking(X, Y).q_nx
     monkeypatch.setattr(_blocks, "_FEATURES", 0)
     monkeypatch.setattr(_blocks, "_OPERATIONS", 0)
@@ -119,7 +121,7 @@ def test_perfect_and_random_embeddings():
         assert found.auc == pytest.approx(1.0, abs=1e-12)
         assert distortion(X, Y).max() == 0.0
     ties, _ = clouds("ties")
-    assert coranking(ties, ties).auc == pytest.approx(1.0, abs=1e-12)  # ranked alike where distances are equal
+    assert coranking(ties, ties).auc == pytest.approx(1.0, abs=1e-12)  # ties have the same ranks in both
     chance = coranking(X, np.random.default_rng(1).normal(size=(N, 2)))
     assert abs(chance.auc) < 0.05
     assert np.abs(chance.r_nx).max() < 0.1
@@ -133,7 +135,7 @@ def test_the_order_of_the_rows_does_not_matter():
     np.testing.assert_allclose(distortion(X, Y)[order], distortion(X[order], Y[order]), atol=1e-12)
 
 
-def test_threads_and_blocks_do_not_change_the_answer(monkeypatch):
+def test_threads_and_blocks_do_not_change_the_result(monkeypatch):
     X, Y = clouds("generic", 300)
     whole = coranking(X, Y, n_jobs=1)
     monkeypatch.setattr(_blocks, "_BLOCK_BYTES", 8 * 300 * 7)
@@ -143,12 +145,12 @@ def test_threads_and_blocks_do_not_change_the_answer(monkeypatch):
         assert found.auc == whole.auc
 
 
-def test_rows_drawn_at_random_are_unbiased_and_know_their_error():
+def test_samples_of_rows_are_unbiased_with_correct_standard_errors():
     X, Y = clouds("generic", 300)
     exact = coranking(X, Y)
     z = []
     for seed in range(60):
-        found = coranking(X, Y, sample=220, random_state=seed)  # so many that it matters that none is drawn twice
+        found = coranking(X, Y, sample=220, random_state=seed)  # a large share, so sampling without replacement matters
         assert (found.exact, found.n_rows) == (False, 220)
         z.append([(found.auc - exact.auc) / found.auc_error, (found.q_nx[19] - exact.q_nx[19]) / found.q_nx_error[19]])
     z = np.array(z)
@@ -170,7 +172,9 @@ def test_many_points_are_sampled(monkeypatch):
     found = coranking(X, Y)
     assert (found.exact, found.n_rows) == (False, 225)  # 300²/400
     assert abs(found.auc - coranking(X, Y, sample=400).auc) < 5 * found.auc_error
-    assert trustworthiness(X, Y) == trustworthiness(X, Y, sample=400)  # a number alone is never sampled unasked
+    assert trustworthiness(X, Y) == trustworthiness(
+        X, Y, sample=400
+    )  # a function that returns no standard error samples only on request
 
 
 @pytest.mark.parametrize(
@@ -182,17 +186,17 @@ def test_many_points_are_sampled(monkeypatch):
         ({"max_k": 49}, "max_k=49 must lie between 1 and 48"),
         ({"max_k": 0}, "max_k=0 must lie between 1 and 48"),
         ({"metric": "no-such"}, "metric='no-such' cannot be used"),
-        ({"metric": "precomputed"}, "between 50 points, but it has shape"),
+        ({"metric": "precomputed"}, "square matrix of distances, but X has shape"),
         ({"X": np.full((50, 6), np.inf)}, "300 missing or infinite"),
         ({"X": np.ma.masked_array(np.ones((50, 6)), mask=np.eye(50, 6))}, "6 of 300 values masked"),
         ({"X": np.ones((49, 6))}, "X has 49 rows and Y has 50"),
         ({"X": 1e200 * np.random.default_rng(0).normal(size=(50, 6))}, "NaN or infinite"),
         (
             {"X": sp.eye_array(50, 50, format="csr"), "metric": "precomputed"},
-            "50 distances between 50 points and leaves",
+            "stores 50 of the distances between 50 points",
         ),
         ({"X": -np.ones((50, 50)), "metric": "precomputed"}, "negative distances"),
-        ({"X": np.ones((2, 1)), "Y": np.ones((2, 1))}, "from 3 points on; got 2"),
+        ({"X": np.ones((2, 1)), "Y": np.ones((2, 1))}, "X has 2 rows; at least 3"),
     ],
 )
 def test_bad_input_is_explained(change, message):
@@ -202,14 +206,14 @@ def test_bad_input_is_explained(change, message):
         coranking(**given)
 
 
-def test_bad_kinds_and_too_little_memory(monkeypatch):
+def test_invalid_kinds_and_too_little_memory(monkeypatch):
     X, Y = clouds("generic", 400)
     with pytest.raises(InputError, match="kind='tears' cannot be used"):
         distortion(X, Y, kind="tears")
     with pytest.raises(InputError, match="n_neighbors=200 must lie between 1 and 199"):
         distortion(X, Y, n_neighbors=200)
     monkeypatch.setenv("EIGENSPAN_MEMORY", "1M")
-    with pytest.raises(MemoryLimitError, match="has its curves without it"):
+    with pytest.raises(MemoryLimitError, match="computes the curves without the matrix"):
         coranking_matrix(X, Y)
-    with pytest.raises(MemoryLimitError, match="n_jobs=1 needs"):
+    with pytest.raises(MemoryLimitError, match="With n_jobs=1"):
         coranking(X, Y)

@@ -1,4 +1,4 @@
-"""The table of all measures, and the measures of labels: against the single functions and against scikit-learn."""
+"""`evaluate` compared with the single functions, and the measures of labels compared with scikit-learn."""
 
 import logging
 
@@ -26,7 +26,7 @@ K = 8
 
 @pytest.fixture(scope="module")
 def sheet():
-    """A noisy roll, two embeddings of it, the place along it and three classes."""
+    """A noisy swiss roll, two embeddings, the position along the roll, and three classes."""
     X, t = make_swiss_roll(300, noise=0.1, random_state=0)
     Y = {"isomap": es.Isomap(2, n_neighbors=K).fit_transform(X), "flat": X[:, :2].copy()}
     return X, Y, t, np.digitize(t, np.quantile(t, [1 / 3, 2 / 3]))
@@ -39,7 +39,7 @@ def values(frame, name="isomap"):
 
 # ---------------------------------------------------------------------- labels
 @pytest.mark.parametrize("k", [1, 4, 7])
-def test_labels_and_numbers_against_scikit_learn(sheet, k):
+def test_label_measures_equal_scikit_learns(sheet, k):
     X, Y, t, labels = (sheet[0][::3], sheet[1]["flat"][::3], sheet[2][::3], sheet[3][::3])
     told = cross_val_predict(KNeighborsClassifier(k), Y, labels, cv=LeaveOneOut())
     assert quality.knn_accuracy(Y, labels, n_neighbors=k) == pytest.approx(np.mean(told == labels))
@@ -54,7 +54,7 @@ def test_labels_and_numbers_against_scikit_learn(sheet, k):
     assert quality.neighbourhood_hit(Y, labels, k) == pytest.approx(same.sum() / (k * 100), abs=1e-12)
 
 
-def test_labels_of_wide_and_sparse_embeddings():
+def test_label_measures_of_wide_and_sparse_embeddings():
     X, y = load_iris(return_X_y=True)
     wide = np.hstack([X, np.random.default_rng(0).normal(size=(150, 20))])
     assert quality.knn_accuracy(wide, y, n_neighbors=5) == pytest.approx(
@@ -68,12 +68,12 @@ def test_labels_of_wide_and_sparse_embeddings():
 @pytest.mark.parametrize(
     "run, error, message",
     [
-        (lambda Y, y: quality.knn_accuracy(Y, y, Y), InputError, "both test_Y and test_labels"),
-        (lambda Y, y: quality.knn_accuracy(Y, y[:-1]), LabelError, "train_labels must be one label for each of the 300"),
-        (lambda Y, y: quality.neighbourhood_hit(Y, y[:-1]), LabelError, "y must be one label for each of the 300 rows of Y"),
+        (lambda Y, y: quality.knn_accuracy(Y, y, Y), InputError, "test_Y and test_labels must be given together"),
+        (lambda Y, y: quality.knn_accuracy(Y, y[:-1]), LabelError, r"train_labels must have one label per row of train_Y \(300\)"),
+        (lambda Y, y: quality.neighbourhood_hit(Y, y[:-1]), LabelError, r"y must have one label per row of Y \(300\)"),
         (lambda Y, y: quality.neighbourhood_hit(Y, np.where(y == 0, np.nan, y)), LabelError, "100 of the y are missing"),
         (lambda Y, y: quality.neighbourhood_hit(Y, y, 300), InputError, "between 1 and 299"),
-        (lambda Y, y: quality.neighbourhood_hit(Y[:1], y[:1]), InputError, "at least 2 points"),
+        (lambda Y, y: quality.neighbourhood_hit(Y[:1], y[:1]), InputError, "At least 2 points"),
         (lambda Y, y: quality.knn_r2(Y, y[:-1]), LabelError, "one row a sample"),
         (lambda Y, y: quality.knn_r2(Y, np.where(y == 0, np.nan, y)), LabelError, "100 of the numbers y are missing"),
         (lambda Y, y: quality.knn_r2(Y, np.ones(300)), LabelError, "targets that differ"),
@@ -87,7 +87,7 @@ def test_bad_labels_are_explained(sheet, run, error, message):
 
 # ---------------------------------------------------------------------- the table
 @pytest.mark.parametrize("loops", ["numpy", "compiled"])
-def test_every_value_is_that_of_its_own_function(sheet, loops, monkeypatch):
+def test_every_value_equals_that_of_its_function(sheet, loops, monkeypatch):
     X, Y, _, labels = sheet
     monkeypatch.setattr(_ranks, "_SMALL", 300 if loops == "numpy" else 0)
     frame = es.evaluate(X, Y, labels, n_neighbors=K)
@@ -128,10 +128,13 @@ def test_the_data_are_ranked_once_for_all_embeddings(sheet, monkeypatch):
         _blocks.BlockDistances, "__call__", lambda self, rows: asked.append(self.points.shape[1]) or plain(self, rows)
     )
     es.evaluate(X, {str(i): Y["flat"] for i in range(5)}, measures=["trustworthiness", "stress"])
-    assert (asked.count(3), asked.count(2)) == (2, 10)  # a block of all rows, and the few from which scales are guessed
+    assert (asked.count(3), asked.count(2)) == (
+        2,
+        10,
+    )  # one block of all rows, and the rows from which the scale is estimated
 
 
-def test_what_may_be_an_embedding(sheet):
+def test_kinds_of_embeddings(sheet):
     X = sheet[0]
     only = {"measures": ["auc_r_nx"]}
     pca = es.PCA(2).fit(X)
@@ -151,7 +154,7 @@ def test_what_may_be_an_embedding(sheet):
         frame = es.evaluate(X, given, **only)
         assert frame.embedding.tolist() == names
         np.testing.assert_allclose(frame.value, expected, atol=1e-6)
-    part = es.PCA(2).fit(X[:200])  # fitted to other rows: it maps these
+    part = es.PCA(2).fit(X[:200])  # fitted to other rows, so transform is used
     assert es.evaluate(X, part, **only).value[0] == pytest.approx(quality.coranking(X, part.transform(X)).auc)
 
 
@@ -167,7 +170,7 @@ def test_data_as_distances_sparse_or_frames(sheet):
         np.testing.assert_allclose(found.value, expected.value, atol=1e-7)
 
 
-def test_labels_are_told_apart_from_numbers(sheet):
+def test_classes_are_distinguished_from_numbers(sheet):
     X, Y, t, labels = sheet
     classes, numbers = ["knn_accuracy", "neighbourhood_hit"], ["knn_r2"]
     for y, told in {
@@ -187,7 +190,7 @@ def test_labels_are_told_apart_from_numbers(sheet):
 
 
 @pytest.mark.parametrize("mark", [-1, np.nan, None])
-def test_points_without_labels_are_left_out_and_counted(sheet, mark):
+def test_points_without_labels_are_excluded_and_counted(sheet, mark):
     X, Y, _, labels = sheet
     some = labels.astype(object)
     some[::4] = mark
@@ -200,7 +203,7 @@ def test_points_without_labels_are_left_out_and_counted(sheet, mark):
     )
 
 
-def test_two_classes_of_which_one_is_minus_one(sheet):
+def test_minus_one_as_one_of_two_classes(sheet):
     X, Y, _, labels = sheet
     signs = np.where(labels > 0, 1, -1)
     with pytest.raises(LabelError, match="unlabeled=None"):
@@ -208,7 +211,7 @@ def test_two_classes_of_which_one_is_minus_one(sheet):
     assert es.evaluate(X, Y, signs, measures=["knn_accuracy"], unlabeled=None).attrs["unlabelled"] == 0
 
 
-def test_sampled_values_know_their_error(sheet):
+def test_sampled_values_have_correct_standard_errors(sheet):
     X = sheet[0][:120]
     Y = {"noisy": X[:, :2] + np.random.default_rng(0).normal(size=(120, 2))}
     exact = values(es.evaluate(X, Y, n_neighbors=K), "noisy")
@@ -222,7 +225,7 @@ def test_sampled_values_know_their_error(sheet):
     z = np.array(z)
     assert np.all((z**2).mean(axis=0) < 2.5)
     assert np.all((z**2).mean(axis=0) > 0.5)
-    assert np.all(np.abs(z.mean(axis=0)) < 1)  # isotonic regression flatters a little
+    assert np.all(np.abs(z.mean(axis=0)) < 1)  # isotonic regression is slightly biased for fewer pairs
 
 
 def test_many_points_are_sampled_with_errors(sheet, monkeypatch):
@@ -248,7 +251,7 @@ def test_the_same_seed_gives_the_same_table_on_one_thread_or_two(sheet, monkeypa
     assert not one.equals(es.evaluate(X, Y, t, n_neighbors=K, sample=100, random_state=6))
 
 
-def test_stages_are_timed_and_logged_and_the_input_left_alone(sheet, caplog):
+def test_stages_are_timed_and_logged_and_the_input_is_unchanged(sheet, caplog):
     X, Y, t, _ = sheet
     kept = X.copy(), Y["flat"].copy()
     with caplog.at_level(logging.INFO, logger="eigenspan"):
@@ -263,10 +266,10 @@ def test_stages_are_timed_and_logged_and_the_input_left_alone(sheet, caplog):
     "change, error, message",
     [
         ({"measures": ["trustworthines"]}, InputError, "Did you mean 'trustworthiness'"),
-        ({"measures": []}, InputError, "measures names none"),
+        ({"measures": []}, InputError, "measures is empty"),
         ({"measures": "knn_accuracy"}, InputError, "'knn_accuracy' needs y"),
         ({"n_neighbors": 150}, InputError, "between 1 and 149"),
-        ({"embeddings": {}}, InputError, "no embedding to evaluate"),
+        ({"embeddings": {}}, InputError, "embeddings is empty"),
         ({"embeddings": es.PCA}, InputError, "PCA is a class"),
         ({"embeddings": np.ones((299, 2))}, InputError, "X has 300 rows and embedding has 299"),
         ({"embeddings": {"a": np.full((300, 2), np.nan)}}, InputError, "a holds 600 missing or infinite"),
@@ -274,8 +277,8 @@ def test_stages_are_timed_and_logged_and_the_input_left_alone(sheet, caplog):
         ({"y": np.ones(299)}, LabelError, "299 labels for 300"),
         ({"y": np.r_[0, 1, np.full(298, -1)]}, LabelError, "Only 2 of 300 points"),
         ({"y": np.full(300, np.nan)}, LabelError, "all 300 of them are missing"),
-        ({"X": np.ones((4, 2)), "embeddings": np.ones((4, 2))}, InputError, "from 5 points on; got 4"),
-        ({"X": np.ones((300, 2))}, InputError, "in one place"),
+        ({"X": np.ones((4, 2)), "embeddings": np.ones((4, 2))}, InputError, "X has 4 rows; at least 5"),
+        ({"X": np.ones((300, 2))}, InputError, "points of X coincide"),
         ({"sample": 301}, InputError, "between 2 and 300"),
     ],
 )
@@ -285,10 +288,10 @@ def test_bad_input_is_explained(sheet, change, error, message):
         es.evaluate(**given)
 
 
-def test_an_estimator_that_is_not_fitted_is_refused(sheet):
+def test_unfitted_estimators_are_refused(sheet):
     with pytest.raises(NotFittedError, match="not fitted"):
         es.evaluate(sheet[0], es.PCA(2))
-    with pytest.raises(InputError, match="MDS has neither embedding_ nor transform: fit it first"):
+    with pytest.raises(InputError, match="MDS has neither embedding_ nor transform: fit it to these 300 points first"):
         es.evaluate(sheet[0], MDS(2))
 
 

@@ -1,4 +1,4 @@
-"""Leaving rows out and resampling them: errors of maps, stability of axes."""
+"""`leave_one_out_error` and `stability`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eigenspan.quality import leave_one_out_error, stability
 
 
 class Fixed(TransformerMixin, BaseEstimator):
-    """The first two columns, turned by a fit in a way that no two fits share."""
+    """Projection to the first two columns, with a different random rotation in each fit."""
 
     def fit(self, X, y=None):
         angle = float(np.asarray(X)[:, 0].sum() * 1e3)
@@ -28,7 +28,7 @@ class Fixed(TransformerMixin, BaseEstimator):
 
 
 class Stray(Fixed):
-    """New points land anywhere."""
+    """Map that places new points at random."""
 
     def transform(self, X):
         Y = super().transform(X)
@@ -54,11 +54,11 @@ def gaussian(variances, n=1500, seed=0):
 
 
 # ------------------------------------------------------------------------------------------- leaving out
-def test_a_map_that_is_right_has_no_error_whatever_way_it_is_turned(flowers):
+def test_an_exact_map_has_no_error_whatever_its_rotation(flowers):
     assert leave_one_out_error(Fixed(), flowers[0]).error < 1e-12
 
 
-def test_the_error_by_hand(flowers):
+def test_the_error_equals_its_definition(flowers):
     X = flowers[0][:40]
     found = leave_one_out_error(PCA(2), X, n_refits=None)
     Y = PCA(2).fit_transform(X)
@@ -67,7 +67,7 @@ def test_the_error_by_hand(flowers):
     for row, error in zip(found.rows[:5], found.errors[:5], strict=True):
         kept = np.delete(np.arange(40), row)
         part = PCA(2).fit(X[kept])
-        # scipy aligns with the same three freedoms: its standard forms are turned back to the place of Y
+        # scipy also fits rotation, shift and scale; its standardised results are transformed back to Y
         first, second, _ = procrustes(Y[kept], part.embedding_)
         into = np.linalg.lstsq(np.column_stack([part.embedding_, np.ones(39)]), second, rcond=None)[0]
         back = np.linalg.lstsq(np.column_stack([first, np.ones(39)]), Y[kept], rcond=None)[0]
@@ -91,12 +91,12 @@ def test_graph_methods_and_distances(roll, flowers):
     assert distances.error == pytest.approx(points.error, rel=1e-6)
 
 
-def test_a_map_that_guesses(flowers):
+def test_the_error_of_a_random_map(flowers):
     assert leave_one_out_error(Stray(), flowers[0]).error > 0.5
 
 
 # ------------------------------------------------------------------------------------------- resampling
-def test_the_angles_by_hand(flowers):
+def test_the_angles_equal_their_definition(flowers):
     X = flowers[0]
     found = stability(PCA(3), X, n_resamples=3, random_state=7)
     rng, whole = np.random.RandomState(7), PCA(3).fit(X).components_
@@ -111,14 +111,14 @@ def test_the_angles_by_hand(flowers):
 
 
 @pytest.mark.parametrize("resample", ["bootstrap", "half"])
-def test_the_angle_of_two_variances_is_that_of_theory(resample):
+def test_the_median_angle_for_two_variances_agrees_with_theory(resample):
     a, b, n = 4.0, 1.0, 1500
     found = stability(PCA(1), gaussian([a, b], n), n_resamples=200, resample=resample)
     expected = np.degrees(0.6745 * np.sqrt(a * b / n) / (a - b))  # median of |N(0, 1)| times the standard deviation
     assert found.median[0] == pytest.approx(expected, rel=0.3)
 
 
-def test_axes_of_equal_variance_are_known_together_only():
+def test_only_the_plane_of_two_axes_with_equal_variance_is_stable():
     found = stability(PCA(4), gaussian([16.0, 4.0, 4.0, 1.0]), n_resamples=40)
     assert (found.median[[0, 2]] < 5).all()
     assert found.median[1] > 10
@@ -155,9 +155,9 @@ def test_the_same_seed_gives_the_same_result(flowers):
     assert not hasattr(estimator, "components_")  # it is cloned
 
 
-# ------------------------------------------------------------------------------------------- what cannot be
+# ------------------------------------------------------------------------------------------- errors
 class Needs(PCA):
-    """Fails where fewer than so many rows have the number 99."""
+    """Estimator that fails if fewer than `nines` rows have the value 99."""
 
     nines: int = 1
 
@@ -167,13 +167,15 @@ class Needs(PCA):
         return super().fit(X, y)
 
 
-def test_fits_that_fail_are_counted(flowers):
+def test_failed_fits_are_counted(flowers):
     X = flowers[0].copy()
-    X[0, 0] = 99.0  # a bootstrap sample is without it with a chance of 37 per cent
-    with pytest.warns(FitWarning, match=r"of the 40 fits to a part .* failed\. The first: The graph falls apart"):
+    X[0, 0] = 99.0  # 37 % of the bootstrap samples lack this row
+    with pytest.warns(
+        FitWarning, match=r"of the 40 fits to subsets .* failed\. The first error: The graph falls apart"
+    ):
         found = stability(Needs(2), X, n_resamples=40)
     assert 20 <= len(found.angles) < 40
-    X[:10, 0] = 99.0  # and half of the rows never have all of ten
+    X[:10, 0] = 99.0  # a random half of the rows practically never contains all ten
     with pytest.raises(DisconnectedError, match="30 of the 30 fits"):
         stability(Needs(2, nines=10), X, n_resamples=30, resample="half")
 
@@ -184,17 +186,17 @@ def test_fits_that_fail_are_counted(flowers):
         (lambda X: leave_one_out_error(PCA(2), X, leave_out=0), "leave_out must be a whole number"),
         (lambda X: leave_one_out_error(PCA(2), X, leave_out=len(X)), "must be at most"),
         (lambda X: leave_one_out_error(PCA(2), X, n_refits=2.5), "n_refits must be a whole number"),
-        (lambda X: leave_one_out_error(PCA, X), "An estimator with fit and transform"),
+        (lambda X: leave_one_out_error(PCA, X), "estimator must have fit and transform"),
         (lambda X: leave_one_out_error(PCA(1), X[:3]), "at least 4"),
-        (lambda X: leave_one_out_error(LDA(1), X, [0, 1]), "one for each row"),
-        (lambda X: stability(PCA(2), X, level=1.0), "level=1.0 must lie between"),
+        (lambda X: leave_one_out_error(LDA(1), X, [0, 1]), "one value per row"),
+        (lambda X: stability(PCA(2), X, level=1.0), "level=1.0, .* must lie strictly between"),
         (lambda X: stability(PCA(2), X, resample="jackknife"), "resample='jackknife' must be one of"),
         (lambda X: stability(PCA(2), X, space="graph"), "space='graph' must be one of"),
         (lambda X: stability(LLE(2), X, space="features"), "no directions in feature space"),
         (lambda X: stability(PCA(2), X, n_resamples=True), "n_resamples must be a whole number"),
     ],
 )
-def test_what_cannot_be(flowers, call, message):
+def test_invalid_parameters_are_refused(flowers, call, message):
     with pytest.raises(InputError, match=message):
         call(flowers[0])
     assert clone(PCA(2)).n_components == 2

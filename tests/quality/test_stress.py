@@ -1,4 +1,4 @@
-"""Measures of distances: stress, residual variance, geodesic correlation, Procrustes and unexplained residuals, against other libraries."""
+"""Stress, residual variance, geodesic correlation, Procrustes and unexplained residuals compared with other libraries."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_nonmetric_stress_against_isotonic_regression(case):
 
 
 def x_grown(X):
-    """Distances changed without a change of their order."""
+    """Return X with distances changed but in the same order."""
     return np.exp(distances(X)) - 1.0
 
 
@@ -78,7 +78,7 @@ def test_geodesics_against_isomap_and_scipy(sheet):
     assert given == pytest.approx(spearmanr(g, y).statistic, abs=1e-9)
 
 
-def test_nothing_changes_by_moves_turns_scales_and_the_order_of_rows(sheet):
+def test_shifts_rotations_scales_and_row_order_change_nothing(sheet):
     X, Y, _ = sheet
     Q, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))
     order = np.random.default_rng(1).permutation(N)
@@ -113,7 +113,7 @@ def test_perfect_and_collapsed_embeddings(sheet):
     ],
     ids=["stress", "nonmetric", "residual variance", "correlation"],
 )
-def test_rows_drawn_at_random_are_near_the_whole(sheet, measure):
+def test_sampled_values_are_near_those_of_all_rows(sheet, measure):
     X, Y = sheet[0][:250], sheet[1][:250]
     Y = Y + 3 * np.random.default_rng(0).normal(size=Y.shape)
     values = [measure(X, Y, sample=60, random_state=seed) for seed in range(SEEDS)]
@@ -122,7 +122,7 @@ def test_rows_drawn_at_random_are_near_the_whole(sheet, measure):
     assert measure(X, Y, sample=250) == pytest.approx(measure(X, Y), abs=1e-12)
 
 
-def test_a_graph_in_pieces_is_bridged_with_a_warning():
+def test_a_disconnected_graph_is_connected_with_a_warning():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 50])
     with pytest.warns(DisconnectedWarning, match="2 components"):
@@ -134,17 +134,21 @@ def test_a_graph_in_pieces_is_bridged_with_a_warning():
     [
         (lambda X, Y: stress(X, Y, kind="sammon"), InputError, "kind='sammon' cannot be used"),
         (lambda X, Y: residual_variance(X, Y, distances="far"), InputError, "distances='far' cannot be used"),
-        (lambda X, Y: stress(X[:1], Y[:1]), InputError, "from 3 points on; got 1"),
+        (lambda X, Y: stress(X[:1], Y[:1]), InputError, "X has 1 rows; at least 3"),
         (lambda X, Y: stress(X, Y[:-1]), InputError, "X has 500 rows and Y has 499"),
-        (lambda X, Y: stress(np.ones_like(X), Y), InputError, "in one place"),
-        (lambda X, Y: stress(np.ones_like(X), Y, kind="nonmetric"), InputError, "in one place"),
+        (lambda X, Y: stress(np.ones_like(X), Y), InputError, "points of X coincide"),
+        (lambda X, Y: stress(np.ones_like(X), Y, kind="nonmetric"), InputError, "points of X coincide"),
         (lambda X, Y: geodesic_correlation(X, Y, n_neighbors=500), GraphError, "n_neighbors=500 must lie between"),
         (lambda X, Y: geodesic_correlation(X, Y, n_neighbors=2.5), GraphError, "whole number"),
         (lambda X, Y: stress(X, Y, sample=501), InputError, "between 2 and 500"),
         (lambda X, Y: procrustes(X, Y[:-1]), InputError, "A has 500 rows and B has 499"),
-        (lambda X, Y: procrustes(X, np.ones((500, 2))), InputError, "points of B are in one place"),
-        (lambda X, Y: unexplained_residual(X, 2), InputError, "A Gram matrix is square"),
-        (lambda X, Y: unexplained_residual(np.triu(np.ones((9, 9))), 2), InputError, "symmetric; entries differ by 1"),
+        (lambda X, Y: procrustes(X, np.ones((500, 2))), InputError, "points of B coincide"),
+        (lambda X, Y: unexplained_residual(X, 2), InputError, "gram must be square"),
+        (
+            lambda X, Y: unexplained_residual(np.triu(np.ones((9, 9))), 2),
+            InputError,
+            "symmetric; entries differ from the transpose by up to 1 ",
+        ),
         (lambda X, Y: unexplained_residual(np.eye(9)), InputError, "number of axes between 1 and 9"),
         (lambda X, Y: unexplained_residual(np.eye(9), 10), InputError, "number of axes between 1 and 9"),
         (lambda X, Y: unexplained_residual(np.eye(9), 1.5), InputError, "n_components=1.5 cannot be used"),
@@ -165,16 +169,16 @@ def test_bad_input_is_explained(sheet, run, error, message):
         run(*sheet[:2])
 
 
-def test_pairs_that_do_not_fit_are_refused_with_what_does(sheet, monkeypatch):
+def test_pairs_beyond_the_memory_limit_are_refused_with_a_sample_size_that_fits(sheet, monkeypatch):
     X, Y, _ = sheet
     monkeypatch.setattr(_blocks, "_BLOCK_BYTES", 1)
     monkeypatch.setenv("EIGENSPAN_MEMORY", "2M")
-    with pytest.raises(MemoryLimitError, match=r"124750 pairs, which .* sample=500 looks"):
+    with pytest.raises(MemoryLimitError, match=r"124750 pairs, which .* sample=500\."):
         stress(X, Y, kind="nonmetric")
     assert 0 < stress(X, Y) < 1
 
 
-# ---------------------------------------------------------------------- two embeddings, and what axes leave out
+# ---------------------------------------------------------------------- Procrustes and unexplained residuals
 def test_procrustes_against_scipy():
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + 4
@@ -187,7 +191,7 @@ def test_procrustes_against_scipy():
     assert fit.disparity == pytest.approx(left, abs=1e-12)
 
 
-def test_procrustes_finds_moves_and_fills_up_columns():
+def test_procrustes_finds_transformations_and_pads_columns():
     rng = np.random.default_rng(1)
     A = rng.normal(size=(40, 2))
     Q, _ = np.linalg.qr(rng.normal(size=(2, 2)))
@@ -201,7 +205,7 @@ def test_procrustes_finds_moves_and_fills_up_columns():
     assert procrustes(A, np.column_stack([A, np.zeros(40)])).disparity < 1e-24
 
 
-def test_unexplained_residual_is_what_the_axes_leave_of_the_points():
+def test_unexplained_residual_equals_its_definition():
     X, _ = load_iris(return_X_y=True)
     X = X - X.mean(axis=0)
     pca = es.PCA(2).fit(X)
@@ -219,7 +223,7 @@ def test_unexplained_residual_is_what_the_axes_leave_of_the_points():
     assert unexplained_residual(K, 4) < 1e-12
 
 
-def test_negative_eigenvalues_are_left_out(sheet):
+def test_negative_eigenvalues_are_set_to_zero(sheet):
     X, _, G = sheet
     isomap = es.Isomap(2, n_neighbors=8).fit(X)
     values = np.linalg.eigvalsh(-0.5 * (G**2 - (G**2).mean(0) - (G**2).mean(1)[:, None] + (G**2).mean()))[::-1]

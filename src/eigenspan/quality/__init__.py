@@ -1,33 +1,31 @@
-"""How good is an embedding?
+"""Measures of the quality of embeddings and of methods.
 
-::
+Measures of an embedding::
 
-    eigenspan.evaluate    all of these at once, of one embedding or several, in a table
+    eigenspan.evaluate    all of the following, for one or several embeddings, as a table
 
-    trustworthiness       neighbours in the embedding that were neighbours before
-    continuity            neighbours before that still are in the embedding
-    coranking             both at every size of neighbourhood: curves and the area under them
-    coranking_matrix      ranks before against ranks after
+    trustworthiness       share of the neighbours in the embedding that are neighbours in the data
+    continuity            share of the neighbours in the data that are neighbours in the embedding
+    coranking             both for every neighbourhood size: curves and the area under them
+    coranking_matrix      counts of pairs by rank in the data and rank in the embedding
 
-    stress                distances in the embedding against those in the data, or only their order
-    residual_variance     one minus the squared correlation of the two, along the data or direct
-    geodesic_correlation  rank correlation of distances along the data with those in the embedding
-    unexplained_residual  what the axes left out hold
-    procrustes            two embeddings laid over each other
+    stress                difference of the distances in the data and in the embedding, or of their order
+    residual_variance     one minus the squared correlation of these distances, geodesic or direct
+    geodesic_correlation  rank correlation of geodesic distances with distances in the embedding
+    unexplained_residual  share of the squared lengths that the embedding omits
+    procrustes            best alignment of two embeddings
 
-    knn_accuracy          labels told from the nearest points
+    knn_accuracy          accuracy of nearest-neighbour classification
     neighbourhood_hit     share of the nearest points with the same label
-    knn_r2                numbers told from the nearest points
+    knn_r2                R² of nearest-neighbour regression
 
-    distortion            point by point, where neighbours or distances are wrong
+    distortion            error of the neighbours or distances of each point
 
-How good is a method on these data?
+Measures of a method on given data::
 
-::
-
-    eigenspan.compare     several methods at once: fitted, measured and drawn
-    leave_one_out_error   whether its map foresees where a fit would put a new point
-    stability             whether other rows would have given the same axes
+    eigenspan.compare     fit, measure and draw several methods
+    leave_one_out_error   error of the map for points that the fit has not seen
+    stability             angles between the axes of fits to resampled rows
 """
 
 from .axis_stability import Stability, stability

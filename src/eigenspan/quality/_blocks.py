@@ -1,4 +1,4 @@
-"""Distances from some points to all, a block of rows at a time."""
+"""Distances from blocks of rows to all points."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from ..numerics.threads import in_slices, workers
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Size of one block of distances, rows against all points.
+#: Size of one block of distances from some rows to all points.
 _BLOCK_BYTES = 8 * 2**20
-#: What a block needs beside its distances: those of an embedding, two rankings, differences.
+#: Arrays of the size of a block that are needed at once: distances in both spaces, two rankings, differences.
 _COPIES = 5
-#: Up to so many features, or so many operations in all, distances are taken by differences, not from inner products.
+#: Up to this many features, or this many operations in total, distances are computed from differences, not from inner products.
 _FEATURES, _OPERATIONS = 64, 2e9
 
 
 class Distances(Protocol):
-    """Distances from any rows of a table to all of them. `n_jobs` is 1 where these are worked out on several threads already."""
+    """Function from row numbers to the distances from these rows to all. `n_jobs` is 1 if it uses several threads itself."""
 
     @property
     def n(self) -> int: ...
@@ -44,10 +44,10 @@ class Distances(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class BlockDistances:
-    """Distances from any rows of a table to all of them.
+    """Distances from given rows of a table to all rows.
 
-    Euclidean ones are taken by differences, so that equal rows are equally far from everything to the last bit; only of large tables
-    with many features from inner products, about their median, which keeps whole numbers whole.
+    Euclidean distances are computed from differences, which gives duplicate rows identical distances. For large tables with many features
+    they are computed from inner products after subtracting the median; the median keeps integers exact.
     """
 
     points: Any
@@ -57,20 +57,20 @@ class BlockDistances:
 
     @classmethod
     def of(cls, A: Any, metric: Any = "euclidean", name: str = "X") -> BlockDistances:
-        """Of a checked table `A`, called `name` in messages."""
+        """Return the distances of a validated table `A`, which messages call `name`."""
         if is_precomputed(metric):
             if A.shape[0] != A.shape[1]:
                 raise InputError(
-                    f'metric="precomputed" says that {name} holds the distances between {A.shape[0]} points, but it has shape {A.shape}.'
+                    f'metric="precomputed" needs a square matrix of distances, but {name} has shape {A.shape}.'
                 )
             if sp.issparse(A) and A.nnz < A.shape[0] * (A.shape[0] - 1):
                 raise InputError(
-                    f"{name} holds {A.nnz} distances between {A.shape[0]} points and leaves the others out: ranks and stress need them all."
+                    f"{name} stores {A.nnz} of the distances between {A.shape[0]} points: ranks and stress need all of them."
                 )
             least = float((A.data if sp.issparse(A) else A).min(initial=0.0))
             if least < -PairTolerance.of(A).distance:
                 raise InputError(
-                    f"{name} holds negative distances, the smallest {least:.3g}: a nearest neighbour cannot be told from them."
+                    f"{name} holds negative distances, the smallest {least:.3g}: distances must not be negative."
                 )
             return cls(A, metric)
         if isinstance(metric, str) and metric == "euclidean" and not sp.issparse(A):
@@ -85,9 +85,9 @@ class BlockDistances:
         return int(self.points.shape[0])
 
     def __call__(self, rows: Index) -> Array:
-        """Distances (b, n) from these rows, zero from a row to itself."""
+        """Return the distances (b, n) from these rows to all; exactly zero from a row to itself."""
         D = self._measured(rows)
-        if not np.isfinite(D.sum()):  # nothing cancels in a sum of distances
+        if not np.isfinite(D.sum()):  # distances are not negative, so their sum is finite only if all are
             refuse_undefined(D, self.metric)
         D[np.arange(rows.size), rows] = 0.0
         return D
@@ -104,19 +104,19 @@ class BlockDistances:
         if isinstance(self.metric, str) and self.metric == "euclidean" and not sp.issparse(some):
             return np.asarray(cdist(some, self.points))
         D = np.array(point_distances(some, self.points, self.metric), dtype=np.float64)
-        return np.maximum(D, 0.0, out=D)  # one minus a cosine may fall below zero by rounding
+        return np.maximum(D, 0.0, out=D)  # rounding can make one minus a cosine negative
 
 
 @dataclass(frozen=True, eq=False)
 class GraphDistances:
-    """Lengths of shortest paths through a neighbour graph in one piece."""
+    """Lengths of the shortest paths in a connected neighbour graph."""
 
     lengths: sp.csr_array
     n_jobs: int | None = 1
 
     @classmethod
     def of(cls, A: Any, metric: Any = "euclidean", n_neighbors: int | None = None) -> GraphDistances:
-        """Through the graph of `n_neighbors` (None: ten) of a checked table, bridged where it is in several pieces."""
+        """Return the geodesic distances of a validated table: `n_neighbors` edges per row (None: ten), components connected by bridges."""
         given = is_precomputed(metric)
         k = min(10, A.shape[0] - 1) if n_neighbors is None else n_neighbors
         graph = distance_graph(A, k) if given else KNN(k, metric=metric).build(A)
@@ -132,12 +132,12 @@ class GraphDistances:
 
 
 def in_blocks(work: Callable[[slice], Any], m: int, n: int, n_jobs: int | None = None) -> list[Any]:
-    """``work`` on consecutive slices of m rows that are compared with n points, on the threads allowed."""
+    """Call ``work`` on consecutive slices of m rows that are compared with n points, on `n_jobs` threads; return the results."""
     step, threads = max(1, _BLOCK_BYTES // (8 * n)), workers(n_jobs)
     need = 8.0 * _COPIES * step * n * threads
     require(
         need,
         f"Blocks of distances to {n} points on {threads} threads",
-        f"n_jobs=1 needs {human_bytes(need / threads)}.",
+        f"With n_jobs=1, {human_bytes(need / threads)} suffice.",
     )
     return in_slices(work, m, step, threads)

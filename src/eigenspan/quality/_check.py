@@ -1,4 +1,4 @@
-"""What every measure asks of its input."""
+"""Validation of the input of measures."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from sklearn.utils import check_random_state
 from ..errors import InputError
 from ..numerics.memory import refuse_lazy
 
-#: Up to this many points, results that carry their error look at every row; beyond, at so many that the work stays the same.
+#: Up to this many points, measures with a standard error use every row; beyond, a sample with the same total work.
 EXACT = 20_000
-#: Rows at least, for an error that means something.
+#: Smallest sample of rows, for a reliable standard error.
 _FEWEST = 200
 
 
 def as_points(A: Any, name: str) -> Any:
-    """A finite matrix of rows in double precision, dense or CSR."""
+    """Return A as a finite matrix in double precision, dense or CSR."""
     refuse_lazy(A, name)
     if np.ma.is_masked(A):
         raise InputError(
-            f"{name} is a masked array, with {int(np.ma.count_masked(A))} of {A.size} values masked, and what lies under a mask would be "
-            "taken for data: fill the values in first, or leave those rows out."
+            f"{name} is a masked array, with {int(np.ma.count_masked(A))} of {A.size} values masked, and masked values would be treated as "
+            "data: fill the values in first, or leave those rows out."
         )
     if sp.issparse(A):
         A = sp.csr_array(A, dtype=np.float64)
@@ -37,7 +37,7 @@ def as_points(A: Any, name: str) -> Any:
             raise InputError(f"{name} must be a matrix of numbers: {failure}.") from None
         values = A
     if A.ndim != 2:
-        raise InputError(f"{name} must have two dimensions, one row for each point; got shape {A.shape}.")
+        raise InputError(f"{name} must have two dimensions, with one row per point; got shape {A.shape}.")
     bad = int(values.size - np.count_nonzero(np.isfinite(values)))
     if bad:
         raise InputError(f"{name} holds {bad} missing or infinite values: distances to those rows are undefined.")
@@ -45,7 +45,7 @@ def as_points(A: Any, name: str) -> Any:
 
 
 def check_neighbours(n_neighbors: Any, limit: int, why: str, name: str = "n_neighbors") -> int:
-    """A whole number between 1 and `limit`."""
+    """Return `n_neighbors` as int; raise InputError unless it is a whole number between 1 and `limit`, for the reason `why`."""
     if not isinstance(n_neighbors, Integral) or isinstance(n_neighbors, bool):
         raise InputError(f"{name} must be a whole number; got {n_neighbors!r}.")
     if not 1 <= int(n_neighbors) <= limit:
@@ -54,18 +54,18 @@ def check_neighbours(n_neighbors: Any, limit: int, why: str, name: str = "n_neig
 
 
 def compared(X: Any, Y: Any, n_least: int = 3) -> tuple[Any, Any]:
-    """The data and its embedding, checked: the same points, and enough of them."""
+    """Return X and Y validated: the same number of rows, at least `n_least`."""
     X, Y = as_points(X, "X"), as_points(Y, "Y")
     n = X.shape[0]
     if Y.shape[0] != n:
-        raise InputError(f"X has {n} rows and Y has {Y.shape[0]}: they must be the same points.")
+        raise InputError(f"X has {n} rows and Y has {Y.shape[0]}: both must have the same rows.")
     if n < n_least:
-        raise InputError(f"Distances can be compared from {n_least} points on; got {n}.")
+        raise InputError(f"X has {n} rows; at least {n_least} are needed to compare distances.")
     return X, Y.toarray() if sp.issparse(Y) else Y
 
 
 def chosen_rows(n: int, sample: Any, random_state: Any) -> NDArray[np.intp]:
-    """`sample` of n rows, drawn without replacement, ascending; None for all."""
+    """Return `sample` of n row numbers, drawn without replacement, ascending; all if `sample` is None."""
     if sample is None:
         return np.arange(n)
     if not isinstance(sample, Integral) or isinstance(sample, bool) or not 2 <= int(sample) <= n:
@@ -74,11 +74,11 @@ def chosen_rows(n: int, sample: Any, random_state: Any) -> NDArray[np.intp]:
 
 
 def affordable(n: int, sample: Any) -> Any:
-    """`sample`, and where that is None: all rows up to `EXACT` points, beyond as many as cost the same."""
+    """Return `sample`; if it is None and n exceeds `EXACT`, the number of rows that costs as much as `EXACT` points."""
     return max(_FEWEST, EXACT**2 // n) if sample is None and n > EXACT else sample
 
 
 def standard_error(values: NDArray[np.float64], n: int) -> Any:
-    """Of the mean of values (m, ...) drawn without replacement from n; 0 where all were drawn."""
+    """Return the standard error of the mean of values (m, ...) drawn without replacement from n; 0 if all were drawn."""
     m = values.shape[0]
     return np.zeros(values.shape[1:]) if m == n else values.std(axis=0, ddof=1) * np.sqrt((1 - m / n) / m)

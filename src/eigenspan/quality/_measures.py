@@ -1,4 +1,4 @@
-"""The measures of several embeddings, those worked out together that share a pass over the data."""
+"""Measures of several embeddings, grouped by the pass over the data in which they are computed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ._pooled import Pooled
 from ._ranks import RankTally, area_of_chance, ordered, ranked
 from ._targets import Target
 from .coranks import worst
-from .distance_measures import refuse_one_place
-from .label_measures import explained, hits, near_others, told_right
+from .distance_measures import refuse_coincident
+from .label_measures import explained, hits, is_majority, near_others
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -37,7 +37,7 @@ WITHOUT_NEIGHBOURS = {"auc_r_nx", "stress", "residual_variance", "nonmetric_stre
 
 @dataclass(frozen=True)
 class Found:
-    """A measure of an embedding, with its standard error and the rows it was averaged over."""
+    """Value of a measure for an embedding, with its standard error and the number of rows averaged over."""
 
     embedding: str
     measure: str
@@ -48,14 +48,14 @@ class Found:
 
 
 def over_rows(X: BlockDistances, spaces: Spaces, rows: Index, k: int, wanted: set[str]) -> Iterator[Found]:
-    """What comes from ranks and from distances, in one pass in which X is measured and ranked once for all embeddings."""
+    """Yield the measures from ranks and distances. X is ranked once for all embeddings."""
     n, m = X.n, rows.size
     ranks, pairs = bool(wanted & {*RANKS}), bool(wanted & {*PAIRS})
     if not ranks and not pairs:
         return
     some = guessing_rows(rows, n)
     x = X(some)
-    refuse_one_place(x)
+    refuse_coincident(x)
     tallies = {name: RankTally(n, m, k, n - 2) for name in spaces if ranks}
     sums = {name: PairSums(x, Y(some), m) for name, Y in spaces.items() if pairs}
 
@@ -85,7 +85,7 @@ def over_rows(X: BlockDistances, spaces: Spaces, rows: Index, k: int, wanted: se
 
 
 def _of_ranks(tally: RankTally) -> dict[str, Array]:
-    """The measures of neighbourhoods, row by row."""
+    """Return the neighbourhood measures of every row."""
     n, k = tally.n, tally.k
     both, intruding, extruding, area = tally.rows.T
     q = both / k
@@ -100,9 +100,9 @@ def _of_ranks(tally: RankTally) -> dict[str, Array]:
 
 
 def over_sorted(X: Distances, spaces: Spaces, rows: Index, columns: Index, wanted: set[str]) -> Iterator[Found]:
-    """What needs all distances at once: those of the pairs of some rows and columns."""
+    """Yield the measures that sort distances, over the pairs of these rows and columns."""
     pooled = Pooled.of(X, rows, columns)
-    refuse_one_place(pooled.x)
+    refuse_coincident(pooled.x)
     values = {
         "nonmetric_stress": pooled.nonmetric_stress,
         "geodesic_correlation": pooled.rank_correlation,
@@ -115,10 +115,10 @@ def over_sorted(X: Distances, spaces: Spaces, rows: Index, columns: Index, wante
 
 
 def over_labels(target: Target, spaces: Spaces, k: int, wanted: set[str]) -> Iterator[Found]:
-    """What near points tell of y: exact, for only the nearest matter."""
+    """Yield the measures that predict y from the nearest points. All labelled points are used, so there is no sampling error."""
     m = target.rows.size
     values: dict[str, Callable[[Index], Any]] = {
-        "knn_accuracy": lambda near: told_right(near, target.codes).mean(),
+        "knn_accuracy": lambda near: is_majority(near, target.codes).mean(),
         "neighbourhood_hit": lambda near: hits(near, target.codes).mean(),
         "knn_r2": lambda near: explained(near, target.numbers),
     }

@@ -1,7 +1,7 @@
-"""Two distances of the same pairs of points, compared: sums of squares that stress and correlation are made of.
+"""Sums over pairs of points from which stress and correlation are computed.
 
-Sums of squares of the differences themselves, from a first guess of scale and offset: what is left where two sets of distances agree is
-then a sum of small numbers and not the difference of two large ones.
+The sums are those of squared differences, with scale and offset estimated beforehand. If two sets of distances agree, the result is
+then a sum of small numbers and not the difference of two large ones, which would cancel.
 """
 
 from __future__ import annotations
@@ -15,46 +15,46 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Rows from which scale and offset are guessed, fewer where they have more pairs than this.
+#: Number of rows from which scale and offset are estimated, and the limit on their pairs.
 _GUESS, _GUESSED = 32, 2**21
-#: Pairs looked at together: their differences stay in the cache.
+#: Pairs per chunk: their differences fit in the processor cache.
 _CELLS = 2**15
 
 
 def guessing_rows(rows: Index, n: int) -> Index:
-    """Some of the rows, evenly chosen, to guess by."""
+    """Return evenly spaced rows from which scale and offset are estimated."""
     few = max(2, min(_GUESS, _GUESSED // n))
     return rows[:: max(1, rows.size // few)][: few + 1]
 
 
 class PairSums:
-    """Sums over the pairs of a row and every other point, of a distance x in the data and y in the embedding.
+    """Sums over the pairs of each row with all other points, for distances x in the data and y in the embedding.
 
     Parameters
     ----------
     x, y : ndarray of shape (b, n)
-        Distances from some rows to all points, to guess by.
+        Distances from some rows to all points, from which scale and line are estimated.
     m : int
-        Rows that will be added.
+        Number of rows that will be added.
 
     Attributes
     ----------
     scale : float
-        Guess of the best factor of y.
+        Estimate of the best factor of y.
     line : tuple of float
-        Guess of the means of x and y, and of the slope between.
+        Estimates of the means of x and y, and of the slope.
     rows : ndarray of shape (m, 11)
-        By row, with e = x − scale·y, u = x − mean x, v = y − mean y and f = u − slope·v: sums of x², y², ey, e², 1, u, v, u², v², fv
-        and f².
+        For each row, with e = x − scale·y, u = x − mean x, v = y − mean y and f = u − slope·v, the sums of x², y², ey, e², 1, u, v,
+        u², v², fv and f².
     """
 
     def __init__(self, x: Array, y: Array, m: int) -> None:
         self.scale = float(_ratio(np.vdot(x, y), np.vdot(y, y)))
-        self.line = guessed_line(x, y, 1 - 1 / x.shape[1])  # a row's distance to itself is no pair
+        self.line = guessed_line(x, y, 1 - 1 / x.shape[1])  # the zero distance of a row to itself is not counted
         self.rows: Array = np.zeros((m, 11))
 
     def add(self, where: slice, x: Array, y: Array, own: Index) -> None:
-        """Rows `where` of those compared; `own` are their numbers among the columns."""
+        """Add the rows at positions `where`; `own` are their column numbers."""
         out, step = self.rows[where], max(1, _CELLS // x.shape[1])
         for i in range(0, own.size, step):
             some = slice(i, i + step)
@@ -73,24 +73,24 @@ class PairSums:
         return np.stack([*squares[:4], pairs, u.sum(axis=1), v.sum(axis=1), *squares[4:]], axis=1)
 
     def stress(self, sums: Array) -> Any:
-        """Kruskal's stress-1 after the best scaling, of sums (..., 11) over rows."""
+        """Return Kruskal's stress-1 at the best scale from sums (..., 11) over rows."""
         xx, yy, ey, ee = np.moveaxis(sums[..., :4], -1, 0)
         left = ee - ey * _ratio(ey, yy)
         return np.sqrt(np.clip(_ratio(left, xx), 0.0, 1.0))
 
     def raw_stress(self, sums: Array) -> Any:
-        """The same at the scale as it is: with x − y = e + (scale − 1) y."""
+        """Return stress-1 without scaling, by x − y = e + (scale − 1) y."""
         xx, yy, ey, ee = np.moveaxis(sums[..., :4], -1, 0)
         more = self.scale - 1.0
         return np.sqrt(np.maximum(_ratio(ee + 2 * more * ey + more**2 * yy, xx), 0.0))
 
     def unexplained(self, sums: Array) -> Any:
-        """One minus the squared correlation of x and y."""
+        """Return one minus the squared correlation of x and y."""
         return unexplained(sums[..., 4:], self.line)
 
 
 def unexplained(sums: Array, line: tuple[float, float, float]) -> Any:
-    """One minus the squared correlation, of sums of 1, u, v, u², v², fv and f² as in `PairSums`; 1 where y does not vary."""
+    """Return one minus the squared correlation from the sums of 1, u, v, u², v², fv and f² in `PairSums`; 1 if y is constant."""
     n, u, v, uu, vv, fv, ff = np.moveaxis(sums, -1, 0)
     f = u - line[2] * v
     total, across, with_v, left = uu - u * u / n, vv - v * v / n, fv - f * v / n, ff - f * f / n
@@ -99,18 +99,18 @@ def unexplained(sums: Array, line: tuple[float, float, float]) -> Any:
 
 
 def guessed_line(x: Array, y: Array, share: float = 1.0) -> tuple[float, float, float]:
-    """Means and slope; `share` of the entries are pairs, the others zeros."""
+    """Return estimates of the means and the slope; a share 1 − `share` of the entries are zeros that are not pairs."""
     mean_x, mean_y = float(x.mean()) / share, float(y.mean()) / share
     return mean_x, mean_y, float(_ratio(np.vdot(x - mean_x, y - mean_y), np.vdot(y - mean_y, y - mean_y)))
 
 
 def _ratio(a: Any, b: Any) -> Any:
-    """a/b, zero where b is."""
+    """Return a/b, and zero where b is zero."""
     return a / np.where(b == 0, 1.0, b) * (b != 0)
 
 
 def jackknife(rows: Array, value: Callable[[Array], Any], n: int) -> float:
-    """Standard error of a function of sums over rows (m, p) drawn without replacement from n, by leaving each out once."""
+    """Return the jackknife standard error of a function of sums over rows (m, p) that were drawn without replacement from n."""
     m = rows.shape[0]
     if m == n:
         return 0.0

@@ -1,4 +1,4 @@
-"""Distances of many pairs at once, for measures that have to sort them."""
+"""Distances of many pairs in one array, for measures that sort them."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from ._pairs import guessed_line, jackknife, unexplained
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Bytes that sorting and fitting takes for a pair.
+#: Bytes per pair that sorting and fitting need.
 _PAIR_BYTES = 80
 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """Distances x of pairs (i, j) in the data or its graph, by the row they start from.
+    """Distances x of pairs (i, j) in the data or its graph, ordered by row i.
 
     Attributes
     ----------
     x : ndarray of shape (N,)
     row : ndarray of int of shape (N,)
-        Place of i among the rows.
+        Position of i in `rows`.
     rows : ndarray of int of shape (m,)
-        Of n points; where these are all, each pair is in once.
+        Row numbers i out of n. If all n rows are used, each pair occurs once.
     columns : ndarray of int
-        The other points that are looked at: all, or so many of a random choice that they hardly add to the error.
+        Row numbers j: all, or a random sample that is large enough to add little to the standard error.
     """
 
     x: Array
@@ -46,21 +46,21 @@ class Pooled:
 
     @classmethod
     def of(cls, X: Distances, rows: Index, columns: Index | None = None) -> Pooled:
-        """The pairs from these rows to the columns, by default all other points."""
+        """Return the pairs of these rows with the columns; None means all other points."""
         n, m = X.n, rows.size
         columns = np.arange(n) if columns is None or m == n else columns
         pairs = n * (n - 1) // 2 if m == n else m * columns.size
         require(
             float(_PAIR_BYTES) * pairs,
-            f"The distances of {pairs} pairs, which have to be sorted at once,",
-            f"sample={max(2, min(m, 10**7 // n))} looks at the pairs of so many random rows.",
+            f"The distances of {pairs} pairs, which are sorted in memory,",
+            f"Use the pairs of fewer random rows: sample={max(2, min(m, 10**7 // n))}.",
         )
         empty = cls(np.empty(0), np.empty(0, np.intp), rows, columns, n)
         lengths = np.concatenate(in_blocks(lambda where: empty._chosen(where).sum(axis=1), m, n))
         return replace(empty, x=empty.distances(X), row=np.repeat(np.arange(m), lengths))
 
     def distances(self, Y: Distances) -> Array:
-        """Of the same pairs elsewhere."""
+        """Return the distances of the same pairs in another space."""
 
         def work(where: slice) -> Array:
             D = Y(self.rows[where])
@@ -69,7 +69,7 @@ class Pooled:
         return np.concatenate(in_blocks(work, self.rows.size, self.n, Y.n_jobs))
 
     def _chosen(self, where: slice) -> NDArray[np.bool_]:
-        """Which entries of a block are pairs: all but the row's own, or where all rows are taken those above it."""
+        """Return a mask of the pairs in a block: j ≠ i, or j > i if all rows are used."""
         own = self.rows[where][:, None]
         return self.columns > own if self.rows.size == self.n else self.columns != own
 
@@ -78,38 +78,38 @@ class Pooled:
         return _centred_ranks(self.x)
 
     def nonmetric_stress(self, y: Array) -> tuple[float, float]:
-        """Stress-1 of y from the best increasing function of x, and its standard error."""
+        """Return stress-1 of y relative to the best increasing function of x, and its standard error."""
         fitted = IsotonicRegression().fit_transform(self.x, y)
         if not np.any(y):
             return 1.0, 0.0
         sums = self._by_row((y - fitted) ** 2, y * y)
-        return self._told(sums, lambda s: np.sqrt(s[..., 0] / s[..., 1]))
+        return self._estimate(sums, lambda s: np.sqrt(s[..., 0] / s[..., 1]))
 
     def rank_correlation(self, y: Array) -> tuple[float, float]:
-        """Spearman's, and its standard error; 0 where nothing varies."""
+        """Return Spearman's rank correlation and its standard error; 0 if x or y is constant."""
         first, second = self._ranks, _centred_ranks(y)
         sums = self._by_row(first * second, first * first, second * second)
         if not sums.sum(axis=0)[1:].all():
             return 0.0, 0.0
-        return self._told(sums, lambda s: s[..., 0] / np.sqrt(s[..., 1] * s[..., 2]))
+        return self._estimate(sums, lambda s: s[..., 0] / np.sqrt(s[..., 1] * s[..., 2]))
 
     def residual_variance(self, y: Array) -> tuple[float, float]:
-        """One minus the squared correlation, and its standard error."""
+        """Return one minus the squared correlation, and its standard error."""
         line = guessed_line(self.x, y)
         u, v = self.x - line[0], y - line[1]
         f = u - line[2] * v
         sums = self._by_row(np.ones_like(u), u, v, u * u, v * v, f * v, f * f)
-        return self._told(sums, lambda s: unexplained(s, line))
+        return self._estimate(sums, lambda s: unexplained(s, line))
 
     def _by_row(self, *values: Array) -> Array:
         return np.stack([np.bincount(self.row, v, minlength=self.rows.size) for v in values], axis=1)
 
-    def _told(self, sums: Array, value: Callable[[Array], Any]) -> tuple[float, float]:
+    def _estimate(self, sums: Array, value: Callable[[Array], Any]) -> tuple[float, float]:
         return float(value(sums.sum(axis=0))), jackknife(sums, value, self.n)
 
 
 def _centred_ranks(x: Array) -> Array:
-    """Ranks about their mean, equal values sharing theirs."""
+    """Return the ranks minus their mean; equal values have equal ranks."""
     ranks = rankdata(x)
     ranks -= (x.size + 1) / 2
     return ranks

@@ -1,7 +1,7 @@
-"""Two rankings of the same points, compared: what every measure of neighbourhoods is counted from.
+"""Counts of pairs by their ranks in the data and in the embedding, from which neighbourhood measures are computed.
 
-The rank of j from i is its place among the other points by distance from i, 1 for the nearest; points at equal distances are ranked by
-their row numbers, in the data and in the embedding alike.
+The rank of j from i is its position among the other points by distance from i; the nearest has rank 1. Points at equal distances are
+ranked by their row numbers, both in the data and in the embedding.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Counts = NDArray[np.int64]
 
-#: Up to this many points sorting is done before the compiled loops are loaded.
+#: Up to this many points numpy sorts faster than the compiled loops can be loaded.
 _SMALL = 2_000
 
 
 def ordered(D: Array, own: Index) -> NDArray[np.integer]:
-    """The columns of every row by distance, equal ones by number, the row's own point first."""
+    """Return the column numbers of each row ordered by distance, ties by column number; the row's own point comes first."""
     if D.shape[1] > _SMALL:
         from ..numerics.ranks import order_rows
 
@@ -31,38 +31,38 @@ def ordered(D: Array, own: Index) -> NDArray[np.integer]:
 
 
 def ranked(D: Array, own: Index) -> NDArray[np.int32]:
-    """The rank of every column in its row, 0 for the row's own point."""
+    """Return the rank of each column in its row; 0 for the row's own point."""
     ranks = np.empty(D.shape, np.int32)
     np.put_along_axis(ranks, ordered(D, own), np.arange(D.shape[1], dtype=np.int32)[None, :], axis=1)
     return ranks
 
 
 class RankTally:
-    """Counts over pairs of a row and another point, of ranks x in the data and r in the embedding.
+    """Counts of pairs of a row and another point by rank x in the data and rank r in the embedding.
 
     Parameters
     ----------
     n : int
-        Points.
+        Number of points.
     m : int
-        Rows that will be compared.
+        Number of rows that will be compared.
     k : int
-        Neighbours for which each row is told apart.
+        Neighbourhood size of the values in `rows`.
     top : int
-        Largest neighbourhood under the curve of R_NX.
+        Largest neighbourhood size of the R_NX curve.
     curve : bool
-        Keep what the standard errors of the curves need.
+        Keep the sums that the standard errors of the curves need.
 
     Attributes
     ----------
     counts : ndarray of int64 of shape (5, n)
-        Pairs with x > r by x, with r > x by r, with x = r; sums of x over pairs with x > r by r, of r over pairs with r > x by x.
-        Whole numbers: in whatever order blocks are added, the sums are the same.
+        Number of pairs with x > r by x, with r > x by r, and with x = r; sums of x over pairs with x > r by r, and of r over pairs
+        with r > x by x. Integer sums do not depend on the order in which blocks are added.
     squares : ndarray of int64 of shape (n,) or (0,)
-        By K, the sum over rows of squared numbers of points among the K nearest of both rankings.
+        For each K, the sum over rows of the squared number of points that are among the K nearest in both rankings.
     rows : ndarray of shape (m, 4)
-        Of every row: points among the k nearest of both, the excess x − k of those among the k nearest in the embedding only, the
-        excess r − k of those in the data only, and its share of the area under R_NX.
+        For each row: the number of points that are among the k nearest in both rankings, the sum of x − k over those in the embedding
+        only, the sum of r − k over those in the data only, and the row's contribution to the area under R_NX.
     """
 
     def __init__(self, n: int, m: int, k: int, top: int, curve: bool = False) -> None:
@@ -74,7 +74,7 @@ class RankTally:
         self._adding = Lock()
 
     def add(self, where: slice, first: NDArray[np.int32], order: NDArray[np.integer]) -> None:
-        """Count rows `where` of those compared: ranks in the data, and the order in the embedding."""
+        """Count the rows at positions `where`, from their ranks in the data and their order in the embedding."""
         counts, squares = np.zeros_like(self.counts), np.zeros_like(self.squares)
         if self.n > _SMALL:
             from ..numerics.ranks import tally_rows as count
@@ -87,12 +87,12 @@ class RankTally:
 
     @property
     def together(self) -> Counts:
-        """By K = 0 … n − 1, pairs whose larger rank is at most K."""
+        """Number of pairs whose larger rank is at most K, for K = 0 … n − 1."""
         return np.cumsum(self.counts[:3].sum(axis=0))
 
     @property
     def excess(self) -> tuple[Counts, Counts]:
-        """By K = 0 … n − 1, sums of x − K over pairs with r ≤ K < x, and of r − K over pairs with x ≤ K < r."""
+        """Sums of x − K over pairs with r ≤ K < x, and of r − K over pairs with x ≤ K < r, for K = 0 … n − 1."""
         K = np.arange(self.n)
         apart = self.m * K - self.together
         intruding, extruding = (np.cumsum(self.counts[3 + side] - K * self.counts[side]) - K * apart for side in (0, 1))
@@ -108,7 +108,7 @@ def tally(
     squares: Counts,
     rows: Array,
 ) -> None:
-    """Add what `RankTally` counts to `counts` and `squares`, and fill in `rows`."""
+    """Add the counts of `RankTally` to `counts` and `squares`, and fill in `rows`."""
     n = order.shape[1]
     x = np.take_along_axis(first, order, axis=1)[:, 1:].astype(np.int64)
     r = np.broadcast_to(np.arange(1, n), x.shape)
@@ -128,10 +128,10 @@ def tally(
 
 
 def area_weights(n: int, top: int) -> Array:
-    """What a point whose larger rank is m adds to the area under R_NX, by m = 0 … n − 1.
+    """Return the contribution of a point to the area under R_NX, by its larger rank m = 0 … n − 1.
 
-    The area is Σ_K R(K)/K over Σ_K 1/K for K = 1 … top, and R(K) is linear in the numbers of points that both neighbourhoods of
-    size K share. `area_of_chance` is to be taken off.
+    The area is Σ_K R(K)/K over Σ_K 1/K for K = 1 … top, and R(K) is linear in the number of points that are in both neighbourhoods of
+    size K. Subtract `area_of_chance` from the sum of the contributions.
     """
     K = np.arange(1.0, top + 1)
     steps = (n - 1) / (K**2 * (n - 1 - K)) / np.sum(1.0 / K)
@@ -139,6 +139,6 @@ def area_weights(n: int, top: int) -> Array:
 
 
 def area_of_chance(n: int, top: int) -> float:
-    """What neighbourhoods share by chance, in the same units."""
+    """Return the expected contribution of a random embedding to the sum of `area_weights`."""
     K = np.arange(1.0, top + 1)
     return float(np.sum(1.0 / (n - 1 - K)) / np.sum(1.0 / K))

@@ -1,4 +1,4 @@
-"""What `evaluate` may be handed: embeddings under names, and what near points should share."""
+"""Input of `evaluate`: named embeddings, and the labels or numbers y."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Classes or numbers of the points `rows` that have any, and how many have none."""
+    """Class codes or numbers of the points `rows`, and the number of points without a value in y."""
 
     rows: Index
     codes: Index
@@ -29,7 +29,7 @@ class Target:
 
 
 def read_target(y: Any, n: int, *, classes: bool, numbers: bool, unlabeled: Any) -> Target:
-    """The labels where `classes` are asked for, the numbers where those are."""
+    """Read y as class codes if `classes` is True, and as numbers if `numbers` is True."""
     if not classes and not numbers:
         return Target(np.empty(0, np.intp), np.empty(0, np.intp), np.empty((0, 1)), 0)
     codes = (
@@ -39,13 +39,13 @@ def read_target(y: Any, n: int, *, classes: bool, numbers: bool, unlabeled: Any)
     rows = np.flatnonzero((codes >= 0) & ~np.isnan(T).any(axis=1))
     if rows.size < 3:
         raise LabelError(
-            f"Only {rows.size} of {n} points have a label or a number: at least 3 must, to tell one from the others."
+            f"Only {rows.size} of {n} points have a label or a number in y; at least 3 are needed to predict one from the others."
         )
     return Target(rows, codes[rows], T[rows], n - rows.size)
 
 
 def holds_classes(y: Any) -> bool:
-    """Text, categories, yes and no, and whole numbers; numbers with fractions, or in several columns, are to be predicted."""
+    """Return True if y holds text, categories, booleans or whole numbers, and False for fractions or several columns."""
     if names_classes(y):
         return True
     if np.ndim(y) != 1:
@@ -59,7 +59,7 @@ def holds_classes(y: Any) -> bool:
 
 
 def named(embeddings: Any, X: Any) -> dict[str, Array]:
-    """The embeddings of the rows of X under their names."""
+    """Return the embeddings of the rows of X by name."""
     if isinstance(embeddings, Mapping):
         pairs = [(str(name), one) for name, one in embeddings.items()]
     elif isinstance(embeddings, list | tuple) and all(_is_one(one) for one in embeddings):
@@ -69,7 +69,7 @@ def named(embeddings: Any, X: Any) -> dict[str, Array]:
     else:
         pairs = [(type(embeddings).__name__ if _is_estimator(embeddings) else "embedding", embeddings)]
     if not pairs:
-        raise InputError("There is no embedding to evaluate: pass an array, a fitted estimator, or several of them.")
+        raise InputError("embeddings is empty: pass an array, a fitted estimator, or several of them.")
     found: dict[str, Array] = {}
     for name, one in pairs:
         known = [other for other in found if other == name or other.startswith(f"{name} ")]
@@ -86,7 +86,7 @@ def _is_one(one: Any) -> bool:
 
 
 def _embedded(one: Any, name: str, X: Any) -> Array:
-    """The rows of an array, or those of a fitted estimator."""
+    """Return the embedding as a dense array: the given array, or that of a fitted estimator."""
     n = X.shape[0]
     if isinstance(one, type):
         raise InputError(f"{one.__name__} is a class: pass {one.__name__}(...).fit(X).")
@@ -95,9 +95,9 @@ def _embedded(one: Any, name: str, X: Any) -> Array:
         Y = getattr(one, "embedding_", None)
         if Y is None or np.shape(Y)[0] != n:
             if not hasattr(one, "transform"):
-                raise InputError(f"{name} has neither embedding_ nor transform: fit it first to these {n} points.")
+                raise InputError(f"{name} has neither embedding_ nor transform: fit it to these {n} points first.")
             Y = one.transform(X)
     Y = as_points(Y, name)
     if Y.shape[0] != n:
-        raise InputError(f"X has {n} rows and {name} has {Y.shape[0]}: they must be the same points.")
+        raise InputError(f"X has {n} rows and {name} has {Y.shape[0]}: both must have the same rows.")
     return Y.toarray() if sp.issparse(Y) else Y

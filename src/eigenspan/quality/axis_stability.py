@@ -1,4 +1,4 @@
-"""Would other rows have given the same axes?"""
+"""Stability of the axes of a method under resampling of the rows."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ class Stability:
     Attributes
     ----------
     angles : ndarray of shape (n_resamples, n_components)
-        In degrees: column d − 1 holds the largest angle between the subspaces of the first d axes. 0 is the same subspace, 90 one that
-        has lost a direction.
+        Column d − 1 holds the largest angle in degrees between the subspaces of the first d axes: 0 if they are equal, 90 if one of them
+        has a direction that is orthogonal to the other.
     axis_angles : ndarray of shape (n_resamples, n_components)
-        Angle between the d-th axis and the d-th axis: large as well where two axes have changed places, or were never told apart.
+        Column d − 1 holds the angle in degrees between the two d-th axes. It is also large if two axes are exchanged or rotated within
+        their plane.
     low, median, high : ndarray of shape (n_components,)
-        Band of `angles`.
+        Percentile band and median of `angles`.
     level : float
         Share of the resamples within the band.
     space : {"features", "embedding"}
-        Where the angles were measured.
+        Space in which the angles were measured.
     resample : {"bootstrap", "half"}
+        Kind of resample.
     """
 
     angles: Array
@@ -47,12 +49,12 @@ class Stability:
 
     @property
     def n_components(self) -> int:
-        """Axes compared."""
+        """Number of axes that were compared."""
         return int(self.angles.shape[1])
 
     @property
     def frame(self) -> Any:
-        """A row for each number of axes: median angle and band, and the median angle of that axis alone."""
+        """Data frame with one row per number of axes: median angle, its band, and the median angle of that single axis."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -92,31 +94,32 @@ def stability(
     level: float = 0.9,
     random_state: Any = 0,
 ) -> Stability:
-    """Stability of the axes of a method under resampling of the rows.
+    """Measure the stability of the axes of a method under resampling of the rows.
 
     .. math:: \\theta_d^{(b)} = \\angle_{\\max}\\bigl(\\langle v_1, …, v_d \\rangle,\\ \\langle v_1^{(b)}, …, v_d^{(b)} \\rangle\\bigr)
 
-    between the subspaces spanned by the axes v of the fit to all rows and v⁽ᵇ⁾ of the fit to the b-th resample. Read the curve from the
-    left: as long as the angle stays small the first d axes are a property of the data, and where it jumps to 90° the last of them is an
-    accident of these rows. A small angle at d with a large one at d − 1 says that axes d − 1 and d are only known together.
+    The angle is between the subspaces spanned by the axes v of the fit to all rows and v⁽ᵇ⁾ of the fit to the b-th resample. Read the
+    curve from the left: while the angle is small, the first d axes are a property of the data; if it jumps to 90°, the last of them
+    depends on the sample. A small angle at d with a large one at d − 1 means that only the plane of axes d − 1 and d is stable.
 
-    Cost: `n_resamples` + 1 fits, and as many transforms of X where the angles are measured in the embedding.
+    Cost: `n_resamples` + 1 fits, and as many transforms of X if the angles are measured in the embedding.
 
     Parameters
     ----------
     estimator : estimator with ``fit`` and ``transform``
-        It is cloned, not fitted. Ask it for all the axes you want to know about.
+        It is cloned, not fitted. Its number of components is the number of axes that are compared.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Or the square matrix of distances, affinities or kernel values where the estimator takes that.
+        The data, or a square matrix of distances, affinities or kernel values if the estimator accepts one.
     y : array-like of shape (n_samples,), optional
-        Rows of classes are resampled class by class.
+        If y holds classes, rows are resampled within each class.
     n_resamples : int, default=50
+        Number of resamples.
     resample : {"auto", "bootstrap", "half"}, default="auto"
-        n rows with replacement, or half of them without. Both vary as much as another sample of n rows would, to first order. The copies
-        of the bootstrap are neighbours at distance zero: where the estimator has `n_neighbors`, ``"auto"`` takes halves.
+        n rows with replacement, or half of them without. To first order both vary as much as a new sample of n rows. The bootstrap
+        creates duplicate rows, which are neighbours at distance zero: ``"auto"`` uses halves if the estimator has `n_neighbors`.
     space : {"auto", "features", "embedding"}, default="auto"
-        Where angles are measured: between the directions in feature space (linear methods, which ``"auto"`` measures there), or
-        between the centred columns of the embeddings of all rows of X, resampled fits placing them by ``transform``.
+        Space in which angles are measured: ``"features"`` compares the directions in feature space (the default for linear methods);
+        ``"embedding"`` compares the centred columns of the embeddings of all rows of X, by ``transform`` of the resampled fits.
     level : float, default=0.9
         Share of the resamples within the band.
     random_state : int, RandomState or None, default=0
@@ -142,16 +145,16 @@ def stability(
     rows = Rows(estimator, X, y)
     count = whole_number(n_resamples, "n_resamples")
     if not 0 < level < 1:
-        raise InputError(f"level={level!r} must lie between 0 and 1: it is the share of the resamples within the band.")
+        raise InputError(f"level={level!r}, the share of resamples in the band, must lie strictly between 0 and 1.")
     how = _chosen(
         resample, "resample", ("bootstrap", "half"), "half" if hasattr(estimator, "n_neighbors") else "bootstrap"
     )
-    everyone = np.arange(rows.n)
-    whole = rows.fit(everyone)
+    all_rows = np.arange(rows.n)
+    whole = rows.fit(all_rows)
     there = _chosen(space, "space", ("features", "embedding"), "features" if _has_directions(whole) else "embedding")
     if there == "features" and not _has_directions(whole):
         raise InputError(f'{type(estimator).__name__} has no directions in feature space: use space="embedding".')
-    reference = _axes(whole, rows, everyone, there)
+    reference = _axes(whole, rows, all_rows, there)
     rng, strata = check_random_state(random_state), _strata(y, rows.n)
     choices = [_resampled(strata, how, rng) for _ in range(count)]
     angles, single = [], []
@@ -160,7 +163,7 @@ def stability(
         d = min(axes.shape[1], reference.shape[1])
         if d < reference.shape[1]:
             raise InputError(
-                f"The fit to all rows has {reference.shape[1]} axes and one to resampled rows {d}: ask for {d} of them."
+                f"The fit to all rows has {reference.shape[1]} axes, but a fit to resampled rows has {d}. Use n_components={d}."
             )
         angles.append([_largest_angle(reference[:, :j], axes[:, :j]) for j in range(1, d + 1)])
         single.append([_largest_angle(reference[:, [j]], axes[:, [j]]) for j in range(d)])
@@ -180,7 +183,7 @@ def _has_directions(fitted: Any) -> bool:
 
 
 def _axes(fitted: Any, rows: Rows, chosen: Index, space: str) -> Array:
-    """The axes as columns: directions, or the centred coordinates of all rows of X."""
+    """Return the axes as columns: directions in feature space, or the centred embedding of all rows of X."""
     if space == "features":
         return np.asarray(fitted.components_, dtype=np.float64).T
     whole = np.arange(rows.n)
@@ -190,7 +193,7 @@ def _axes(fitted: Any, rows: Rows, chosen: Index, space: str) -> Array:
 
 
 def _largest_angle(A: Array, B: Array) -> float:
-    """In degrees, 90 where one of them has fewer dimensions than columns."""
+    """Return the largest angle between the column spaces in degrees; 90 if the columns of A or of B are linearly dependent."""
     P, Q = dense.orthonormal(A), dense.orthonormal(B)
     if P.shape[1] < A.shape[1] or Q.shape[1] < B.shape[1]:
         return 90.0
@@ -198,7 +201,7 @@ def _largest_angle(A: Array, B: Array) -> float:
 
 
 def _strata(y: Any, n: int) -> list[Index]:
-    """Rows that are resampled together: those of a class, or all."""
+    """Return the groups within which rows are resampled: the classes, or all rows."""
     if y is None or np.ndim(y) != 1 or type_of_target(np.asarray(y)) not in ("binary", "multiclass"):
         return [np.arange(n)]
     codes = np.unique(np.asarray(y).astype(str), return_inverse=True)[1]

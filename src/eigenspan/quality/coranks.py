@@ -1,4 +1,4 @@
-"""Co-ranking: how much neighbourhoods of every size have in common before and after."""
+"""Co-ranking: agreement of the neighbourhoods of every size in the data and in the embedding."""
 
 from __future__ import annotations
 
@@ -20,31 +20,32 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class CoRanking:
-    """Curves over the size K of neighbourhoods, and what sums them up.
+    """Quality curves over the neighbourhood size K, and their summaries.
 
     Attributes
     ----------
     k : ndarray of int of shape (m,)
-        Sizes of neighbourhoods, 1, 2, …, at most n − 2.
+        Neighbourhood sizes 1, 2, …, at most n − 2.
     q_nx : ndarray of shape (m,)
         Mean share of the K nearest points that are the same in the data and in the embedding.
     r_nx : ndarray of shape (m,)
-        The same above chance: 0 for an embedding at random, 1 for a perfect one.
+        q_nx rescaled so that a random embedding has 0 and a perfect one has 1.
     lcmc : ndarray of shape (m,)
-        Local continuity meta criterion, q_nx less the K/(n − 1) that chance gives.
+        Local continuity meta criterion: q_nx minus its value K/(n − 1) for a random embedding.
     trustworthiness, continuity : ndarray of shape (m,)
-        As the functions of these names, for every K.
+        Values of the functions of these names for every K.
     auc : float
-        Area under r_nx with weights 1/K: small neighbourhoods count most.
+        Area under r_nx with weights 1/K, which emphasise small neighbourhoods.
     k_max : int
-        Where lcmc is largest: the scale up to which the embedding is local.
+        K at which lcmc is largest. It separates local from global neighbourhoods.
     q_local, q_global : float
-        Means of q_nx up to k_max, and from there on.
+        Means of q_nx for K ≤ k_max and for K ≥ k_max.
     n_samples, n_rows : int
-        Points, and those whose neighbourhoods were looked at.
+        Number of points, and number of rows whose neighbourhoods were used.
     q_nx_error, r_nx_error : ndarray of shape (m,)
-        Standard errors, 0 where all rows were looked at.
+        Standard errors; 0 if all rows were used.
     auc_error : float
+        Standard error of `auc`.
     """
 
     k: Index
@@ -65,7 +66,7 @@ class CoRanking:
 
     @property
     def exact(self) -> bool:
-        """Every row was looked at."""
+        """True if all rows were used."""
         return self.n_rows == self.n_samples
 
     def plot(self, ax: Any = None) -> Any:
@@ -94,17 +95,17 @@ def coranking(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> CoRanking:
-    """How much the neighbourhoods of every size K have in common in the data and in the embedding.
+    """Compare the neighbourhoods of every size K in the data and in the embedding.
 
     .. math:: Q(K) = \\frac1{nK} \\#\\{(i, j) : \\rho_{ij} \\le K,\\ r_{ij} \\le K\\}, \\quad
               R(K) = \\frac{(n - 1) Q(K) - K}{n - 1 - K}, \\quad
               \\mathrm{AUC} = \\frac{\\sum_{K=1}^{n-2} R(K)/K}{\\sum_{K=1}^{n-2} 1/K}
 
     where ρ_ij and r_ij are the ranks of j by distance from i in the data and in the embedding. Points at equal distances are ranked by
-    their row numbers, on both sides. Use it to compare embeddings without choosing a number of neighbours.
+    their row numbers in both. Use it to compare embeddings without choosing a number of neighbours.
 
-    Cost: O(n²(D + d)) time for all K together, blocks of 8 MB in memory. Above 20,000 points the rows looked at are a random sample, as
-    many as keep the work that of 20,000 points; each is ranked against all points, so that means over them are unbiased.
+    Cost: O(n²(D + d)) time for all K together, blocks of 8 MB in memory. Above 20,000 points a random sample of the rows is used; its size
+    keeps the work equal to that for 20,000 points. Each of these rows is ranked against all points, so means over them are unbiased.
 
     Parameters
     ----------
@@ -115,9 +116,9 @@ def coranking(
     metric : str or callable, default="euclidean"
         Distance between rows of X: any metric of scikit-learn's ``pairwise_distances``, or ``"precomputed"`` when X holds them.
     max_k : int or None, default=None
-        Largest K, which also ends the area; None for n − 2.
+        Largest K, also for the area. None means n − 2.
     sample : int or None, default=None
-        Rows to look at. None: all up to 20,000 points.
+        Number of rows to use. None means all rows up to 20,000 points.
     random_state : int, RandomState or None, default=0
         Draws the rows.
     n_jobs : int or None, default=None
@@ -146,12 +147,14 @@ def coranking(
     top = n - 2 if max_k is None else check_neighbours(max_k, n - 2, f"two less than the {n} points", "max_k")
     rows = chosen_rows(n, affordable(n, sample), random_state)
     with threads(n_jobs):
-        tally = tallied(BlockDistances.of(X, metric), BlockDistances.of(Y, name="Y"), rows, k=1, top=top, curve=True)
-    return summed_up(tally)
+        tally = count_ranks(
+            BlockDistances.of(X, metric), BlockDistances.of(Y, name="Y"), rows, k=1, top=top, curve=True
+        )
+    return curves_of(tally)
 
 
-def tallied(X: BlockDistances, Y: BlockDistances, rows: Index, k: int, top: int, curve: bool = False) -> RankTally:
-    """One pass over the rows."""
+def count_ranks(X: BlockDistances, Y: BlockDistances, rows: Index, k: int, top: int, curve: bool = False) -> RankTally:
+    """Count the pairs of these rows with all points by rank, in one pass."""
     tally = RankTally(X.n, rows.size, k, top, curve and rows.size < X.n)
 
     def work(where: slice) -> None:
@@ -162,8 +165,8 @@ def tallied(X: BlockDistances, Y: BlockDistances, rows: Index, k: int, top: int,
     return tally
 
 
-def summed_up(tally: RankTally) -> CoRanking:
-    """The curves of what was counted."""
+def curves_of(tally: RankTally) -> CoRanking:
+    """Return the curves from the counts."""
     n, m, top = tally.n, tally.m, tally.top
     K = np.arange(1, top + 1)
     shared = tally.together[K] / m
@@ -196,15 +199,16 @@ def summed_up(tally: RankTally) -> CoRanking:
 
 
 def worst(n: int, k: Any) -> Any:
-    """The largest sum of excess ranks that the k nearest of one point can have, or 1 where they can have none."""
+    """Return the largest possible sum of excess ranks of the k nearest neighbours of a point, at least 1."""
     return np.maximum(np.where(2 * k < n, k * (2 * n - 3 * k - 1) / 2, (n - k) * (n - k - 1) / 2), 1.0)
 
 
 def coranking_matrix(X: Any, Y: Any, *, metric: Any = "euclidean", n_jobs: int | None = None) -> NDArray[np.int64]:
-    """The co-ranking matrix: how many pairs have rank k in the data and rank l in the embedding.
+    """Return the co-ranking matrix: the number of pairs with rank k in the data and rank l in the embedding.
 
-    A perfect embedding has all pairs on the diagonal. Entries below it (k > l) are intrusions, strangers that came near; entries
-    above it extrusions, neighbours that went away. `coranking` has its sums without the matrix.
+    A perfect embedding has all pairs on the diagonal. Entries below the diagonal (k > l) are intrusions: points that are nearer in the
+    embedding. Entries above it are extrusions: points that are farther away in the embedding. `coranking` computes the curves without the
+    matrix.
 
     Cost: O(n²(D + d)) time, 8n² bytes.
 
@@ -233,13 +237,13 @@ def coranking_matrix(X: Any, Y: Any, *, metric: Any = "euclidean", n_jobs: int |
     """
     X, Y = compared(X, Y)
     n = X.shape[0]
-    require(16.0 * n * n, f"The co-ranking matrix of {n} points", "coranking() has its curves without it.")
+    require(16.0 * n * n, f"The co-ranking matrix of {n} points", "coranking() computes the curves without the matrix.")
     first, second = BlockDistances.of(X, metric), BlockDistances.of(Y, name="Y")
     Q = np.zeros((n, n), np.int64)
-    everyone = np.arange(n)
+    all_rows = np.arange(n)
 
     def ranks(where: slice) -> tuple[Any, Any]:
-        some = everyone[where]
+        some = all_rows[where]
         return ranked(first(some), some), ranked(second(some), some)
 
     with threads(n_jobs):

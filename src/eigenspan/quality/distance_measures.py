@@ -1,4 +1,4 @@
-"""Are distances kept? Stress, residual variance and the rank correlation of geodesics."""
+"""Preservation of distances: stress, residual variance and the rank correlation of geodesics."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def stress(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """How far distances in the embedding are from those in the data: Kruskal's stress-1.
+    """Measure the difference between distances in the data and in the embedding: Kruskal's stress-1.
 
     .. math:: S = \\min_\\alpha \\sqrt{\\frac{\\sum_{i<j} (\\delta_{ij} - \\alpha d_{ij})^2}{\\sum_{i<j} \\delta_{ij}^2}}, \\qquad
               S_{\\text{nonmetric}} = \\min_f \\sqrt{\\frac{\\sum_{i<j} (f(\\delta_{ij}) - d_{ij})^2}{\\sum_{i<j} d_{ij}^2}}
 
-    with δ the distances in the data, d those in the embedding and f any increasing function, found by isotonic regression; pairs with equal
-    δ have one f(δ). With ``scale=False`` α is 1. At the best α it makes no difference which of the two sums of squares is below.
+    δ are the distances in the data, d those in the embedding, and f is any increasing function, found by isotonic regression; pairs with
+    equal δ have equal f(δ). With ``scale=False``, α is 1. At the best α, either sum of squares in the denominator gives the same value.
 
-    Cost: O(n²(D + d)) time, blocks of 8 MB in memory; non-metric, all n²/2 pairs are sorted, in 80 bytes each.
+    Cost: O(n²(D + d)) time, blocks of 8 MB in memory. Non-metric stress sorts all n²/2 pairs, with 80 bytes each.
 
     Parameters
     ----------
@@ -48,20 +48,20 @@ def stress(
     kind : {"metric", "nonmetric"}, default="metric"
         Compare the distances themselves, or only their order.
     scale : bool, default=True
-        Allow for a change of scale; non-metric stress always does.
+        Use the best scale α. Non-metric stress does not depend on the scale.
     metric : str or callable, default="euclidean"
         Distance between rows of X, or ``"precomputed"``.
     sample : int or None, default=None
-        Use the pairs of so many random rows with all points; None for all pairs.
+        Use the pairs of this number of random rows with all points. None means all pairs.
     random_state : int, RandomState or None, default=0
-        Draws the rows.
+        Seed for the sample.
     n_jobs : int or None, default=None
         Threads; None means all.
 
     Returns
     -------
     float
-        0 where all distances are kept; at most 1, without scaling perhaps more.
+        0 if all distances are preserved; at most 1, or unbounded with ``scale=False``.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def stress(
         first, second = BlockDistances.of(X, metric), BlockDistances.of(Y, name="Y")
         if kind == "nonmetric":
             pooled = Pooled.of(first, rows)
-            refuse_one_place(pooled.x)
+            refuse_coincident(pooled.x)
             return pooled.nonmetric_stress(pooled.distances(second))[0]
         sums = compare_pairs(first, second, rows)
     total = sums.rows.sum(axis=0)
@@ -102,12 +102,12 @@ def residual_variance(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """One minus the squared correlation of distances in the data and in the embedding.
+    """Return one minus the squared correlation of distances in the data and in the embedding.
 
     .. math:: 1 - r^2(\\delta, d)
 
-    with δ the lengths of shortest paths through the neighbour graph of the data, as Isomap takes them, or its direct distances. Drawn
-    against the number of components it shows where further axes stop helping.
+    δ are the lengths of shortest paths in the neighbour graph of the data, as in Isomap, or its direct distances. Plotted against the
+    number of components, it shows from which number on further axes do not improve the embedding.
 
     Cost: O(n² log n) time for geodesics, O(n²(D + d)) for direct distances; blocks of 8 MB in memory.
 
@@ -118,22 +118,22 @@ def residual_variance(
     Y : array-like of shape (n_samples, n_components)
         Its embedding.
     distances : {"geodesic", "direct"}, default="geodesic"
-        Of the data.
+        Kind of distances in the data.
     n_neighbors : int or None, default=None
-        Of the graph; None means ten. A graph in several pieces is bridged with a warning, as Isomap does.
+        Neighbours per row in the graph; None means ten. The components of a disconnected graph are connected with a warning, as in Isomap.
     metric : str or callable, default="euclidean"
         Distance between rows of X, or ``"precomputed"``.
     sample : int or None, default=None
-        Use the pairs of so many random rows with all points; None for all pairs.
+        Use the pairs of this number of random rows with all points. None means all pairs.
     random_state : int, RandomState or None, default=0
-        Draws the rows.
+        Seed for the sample.
     n_jobs : int or None, default=None
         Threads; None means all.
 
     Returns
     -------
     float
-        Between 0 and 1; 1 also where all distances in the embedding are equal.
+        Between 0 and 1. It is 1 if all distances in the embedding are equal.
 
     Examples
     --------
@@ -169,12 +169,12 @@ def geodesic_correlation(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """Spearman's rank correlation of geodesic distances in the data with distances in the embedding.
+    """Return Spearman's rank correlation of geodesic distances in the data with distances in the embedding.
 
-    Geodesics are the lengths of shortest paths through the neighbour graph. 1 means that pairs farther apart along the data are farther
-    apart in the embedding, whatever the scale.
+    Geodesic distances are the lengths of shortest paths in the neighbour graph. A value of 1 means that both distances order the pairs in
+    the same way; the scale has no effect.
 
-    Cost: O(n² log n) time; all n²/2 pairs are sorted, in 80 bytes each.
+    Cost: O(n² log n) time; all n²/2 pairs are sorted, with 80 bytes each.
 
     Parameters
     ----------
@@ -183,20 +183,20 @@ def geodesic_correlation(
     Y : array-like of shape (n_samples, n_components)
         Its embedding.
     n_neighbors : int or None, default=None
-        Of the graph; None means ten. A graph in several pieces is bridged with a warning, as Isomap does.
+        Neighbours per row in the graph; None means ten. The components of a disconnected graph are connected with a warning, as in Isomap.
     metric : str or callable, default="euclidean"
         Distance between rows of X, or ``"precomputed"``.
     sample : int or None, default=None
-        Use the pairs of so many random rows with all points; None for all pairs.
+        Use the pairs of this number of random rows with all points. None means all pairs.
     random_state : int, RandomState or None, default=0
-        Draws the rows.
+        Seed for the sample.
     n_jobs : int or None, default=None
         Threads; None means all.
 
     Returns
     -------
     float
-        Between −1 and 1; 0 where all distances in the embedding are equal.
+        Between −1 and 1. It is 0 if all distances in the embedding are equal.
 
     Examples
     --------
@@ -216,10 +216,10 @@ def geodesic_correlation(
 
 
 def compare_pairs(X: Distances, Y: BlockDistances, rows: Index) -> PairSums:
-    """One pass over the pairs of these rows with all points."""
+    """Return the sums over the pairs of these rows with all points, in one pass."""
     some = guessing_rows(rows, X.n)
     x = X(some)
-    refuse_one_place(x)
+    refuse_coincident(x)
     sums = PairSums(x, Y(some), rows.size)
 
     def work(where: slice) -> None:
@@ -229,7 +229,7 @@ def compare_pairs(X: Distances, Y: BlockDistances, rows: Index) -> PairSums:
     return sums
 
 
-def refuse_one_place(x: Any) -> None:
-    """Refuse data without any distance."""
+def refuse_coincident(x: Any) -> None:
+    """Raise InputError if all distances are zero."""
     if not np.any(x):
-        raise InputError("All points of X are in one place: there are no distances to compare with.")
+        raise InputError("All points of X coincide: there are no distances to compare.")

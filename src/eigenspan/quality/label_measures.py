@@ -1,4 +1,4 @@
-"""What an embedding is worth to whoever predicts labels or numbers from it."""
+"""Prediction of labels and numbers from the nearest points in an embedding."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ._check import as_points, check_neighbours
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Held-out points asked about at once.
+#: Held-out points per chunk.
 _ROWS = 1024
-#: Up to this many features neighbours are found by a tree.
+#: Up to this many columns, neighbours are searched by a tree.
 _TREE = 12
 
 
 def knn_accuracy(
     train_Y: Any, train_labels: Any, test_Y: Any = None, test_labels: Any = None, n_neighbors: int = 1
 ) -> float:
-    """Share of held-out points whose label is told right by their nearest training points in the embedding.
+    """Measure the accuracy of nearest-neighbour classification in the embedding.
 
-    Embed the held-out points with ``transform`` of an estimator that has not seen them. Without any, each point in turn is told from
-    the others: that flatters an embedding which has seen its label.
+    Embed the held-out points with ``transform`` of an estimator that was not fitted to them. Without held-out points, each point is
+    predicted from the others; the result is then too optimistic for a supervised embedding.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def knn_accuracy(
     test_Y : array-like of shape (n_test, n_components), optional
     test_labels : array-like of shape (n_test,), optional
     n_neighbors : int, default=1
-        Training points that vote; of classes with equally many votes, the first in order wins.
+        Number of training points that vote. In a tie the first class in order wins.
 
     Returns
     -------
@@ -57,33 +57,31 @@ def knn_accuracy(
     """
     if (test_Y is None) != (test_labels is None):
         raise InputError(
-            "Held-out points need both test_Y and test_labels; leave out both to tell each point from the others."
+            "test_Y and test_labels must be given together. Leave out both to predict each point from the others."
         )
     if test_Y is None:
         Y = as_points(train_Y, "train_Y")
         codes = np.unique(_labels(train_labels, Y.shape[0], "train_labels", "train_Y"), return_inverse=True)[1]
-        return float(np.mean(told_right(near_others(Y, n_neighbors), codes)))
+        return float(np.mean(is_majority(near_others(Y, n_neighbors), codes)))
     train, test = as_points(train_Y, "train_Y"), as_points(test_Y, "test_Y")
     if train.shape[1] != test.shape[1]:
         raise InputError(
-            f"train_Y has {train.shape[1]} columns and test_Y has {test.shape[1]}: they must be one embedding."
+            f"train_Y has {train.shape[1]} columns and test_Y has {test.shape[1]}: both must be of the same embedding."
         )
     if not train.shape[0] or not test.shape[0]:
-        raise InputError(
-            f"There must be points on both sides; got {train.shape[0]} for training and {test.shape[0]} held out."
-        )
+        raise InputError(f"train_Y has {train.shape[0]} rows and test_Y has {test.shape[0]}: neither may be empty.")
     known = _labels(train_labels, train.shape[0], "train_labels", "train_Y")
     true = _labels(test_labels, test.shape[0], "test_labels", "test_Y")
     k = check_neighbours(n_neighbors, train.shape[0], "the number of training points")
     rule = KNeighborsClassifier(k).fit(train, known)
-    told = in_slices(lambda rows: rule.predict(test[rows]), test.shape[0], _ROWS, workers())
-    return float(np.mean(np.concatenate(told) == true))
+    predicted = in_slices(lambda rows: rule.predict(test[rows]), test.shape[0], _ROWS, workers())
+    return float(np.mean(np.concatenate(predicted) == true))
 
 
 def _labels(labels: Any, n: int, name: str, rows: str) -> Any:
     labels = label_array(labels) if np.ndim(labels) == 1 else np.asarray(labels)
     if labels.shape != (n,):
-        raise LabelError(f"{name} must be one label for each of the {n} rows of {rows}; got shape {labels.shape}.")
+        raise LabelError(f"{name} must have one label per row of {rows} ({n}); got shape {labels.shape}.")
     missing, known = split_missing(labels, None)
     if missing.any():
         raise LabelError(f"{int(missing.sum())} of the {name} are missing: leave those points out.")
@@ -91,11 +89,11 @@ def _labels(labels: Any, n: int, name: str, rows: str) -> Any:
 
 
 def neighbourhood_hit(Y: Any, y: Any, n_neighbors: int = 10) -> float:
-    """Mean share of the nearest points in the embedding that have the label of the point itself.
+    """Measure the mean share of the nearest points in the embedding that have the label of the point itself.
 
     .. math:: \\frac1{nk} \\sum_i \\#\\{j \\in N_k^Y(i) : y_j = y_i\\}
 
-    1 where classes lie apart; classes laid at random over each other give Σ_c (n_c/n)².
+    It is 1 if the classes are separated; random labels give Σ_c (n_c/n)².
 
     Cost: O(nk log n) in few dimensions.
 
@@ -132,7 +130,7 @@ def neighbourhood_hit(Y: Any, y: Any, n_neighbors: int = 10) -> float:
 
 
 def knn_r2(Y: Any, y: Any, n_neighbors: int = 10) -> float:
-    """How well numbers are told by the mean of the nearest other points in the embedding.
+    """Measure R² of nearest-neighbour regression in the embedding: each number is predicted by the mean of the nearest other points.
 
     .. math:: R^2 = 1 - \\sum_i (y_i - \\hat y_i)^2 \\Big/ \\sum_i (y_i - \\bar y)^2, \\qquad
               \\hat y_i = \\frac1k \\sum_{j \\in N_k^Y(i)} y_j
@@ -144,14 +142,14 @@ def knn_r2(Y: Any, y: Any, n_neighbors: int = 10) -> float:
     Y : array-like of shape (n_samples, n_components)
         The embedding.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Numbers; of several columns the sums of squares are added up.
+        Numbers; the sums of squares of several columns are added.
     n_neighbors : int, default=10
         k.
 
     Returns
     -------
     float
-        1 where they are told exactly, about 0 where the embedding says nothing of them, negative where it misleads.
+        1 for exact predictions, about 0 if the embedding carries no information about y; it can be negative.
 
     Examples
     --------
@@ -171,32 +169,34 @@ def knn_r2(Y: Any, y: Any, n_neighbors: int = 10) -> float:
 
 
 def near_others(Y: Any, n_neighbors: Any) -> Index:
-    """The nearest other points of each, exactly, equal distances in the order of the search."""
+    """Return the exact nearest other points of each point; ties are in the order of the search."""
     n = Y.shape[0]
     if n < 2:
-        raise InputError(f"Neighbours need at least 2 points; got {n}.")
+        raise InputError(f"At least 2 points are needed to search for neighbours; got {n}.")
     k = check_neighbours(n_neighbors, n - 1, f"one less than the {n} points")
     Y = Y if isinstance(Y, np.ndarray) else Y.toarray()
     search = "tree" if Y.shape[1] <= _TREE else "exact"
     return np.asarray(choose(Y, "euclidean", search, None).near(None, k)[1])
 
 
-def told_right(near: Index, codes: Index) -> NDArray[np.bool_]:
-    """Whether most of the neighbours have the label; the first class where two have equally many."""
+def is_majority(near: Index, codes: Index) -> NDArray[np.bool_]:
+    """Return whether each point's class is the most frequent among its neighbours; in a tie the first class wins."""
     votes = np.sort(codes[near], axis=1)
     place = np.arange(near.shape[1])
     begun = np.where(np.diff(votes, axis=1, prepend=-1) != 0, place, 0)
-    run = place - np.maximum.accumulate(begun, axis=1)  # where the longest run ends first, the first class has most
+    run = place - np.maximum.accumulate(
+        begun, axis=1
+    )  # argmax returns the first longest run, so the first class wins a tie
     winner = np.take_along_axis(votes, run.argmax(axis=1)[:, None], axis=1)[:, 0]
     return np.asarray(winner == codes)
 
 
 def hits(near: Index, codes: Index) -> Array:
-    """Share of the neighbours with the same label, of each point."""
+    """Return the share of each point's neighbours that have its label."""
     return np.asarray(np.mean(codes[near] == codes[:, None], axis=1))
 
 
 def explained(near: Index, T: Array) -> float:
-    """R² of the means of the neighbours."""
+    """Return R² of predictions by the mean of the neighbours."""
     left, total = T - T[near].mean(axis=1), T - T.mean(axis=0)
     return 1.0 - float(np.vdot(left, left) / np.vdot(total, total))

@@ -1,4 +1,4 @@
-"""How well does the map for new points foresee where a fit would have put them?"""
+"""Error of the map for new points, measured by leaving rows out."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from .refits import Array, Rows, embedded, training_embedding
 
 @dataclass(frozen=True, eq=False)
 class MapError:
-    """How far points that were left out of the fit land from where the fit to all rows has them.
+    """Distances between the mapped positions of rows left out of a fit and their positions in the fit to all rows.
 
     Attributes
     ----------
     error : float
-        Root mean square of the distances, in units of the spread of the embedding (the root mean square distance of its points from
-        their mean): 0 for a map that foresees every place, about 1.4 for one that places points at random.
+        Root mean square of the distances, relative to the root mean square distance of the embedded points from their mean: 0 for an
+        exact map, about 1.4 for random positions.
     standard_error : float
-        Of that, from the spread over the refits.
+        Standard error of `error`, from the variation between refits.
     errors : ndarray of shape (n_points,)
-        Distance of each point left out, in the same units.
+        Distance of each row left out, in the same units.
     rows : ndarray of shape (n_points,)
-        Which rows these are.
+        Row numbers of these points.
     leave_out : int
-        Rows left out of each refit.
+        Number of rows left out of each refit.
     """
 
     error: float
@@ -50,29 +50,31 @@ def leave_one_out_error(
     n_refits: int | None = 30,
     random_state: Any = 0,
 ) -> MapError:
-    """Error of the map for new points, by leaving rows out and placing them.
+    """Measure the error of the map for new points by leaving rows out of the fit and mapping them.
 
     .. math:: e_i = \\frac{\\lVert T_i(f_{-i}(x_i)) - y_i \\rVert}{\\sqrt{\\tfrac1n \\sum_j \\lVert y_j - \\bar y \\rVert^2}}
 
-    where y are the places in the fit to all rows, f₋ᵢ is the map of the fit without row i, and Tᵢ the rotation, shift and scale that bring
-    that fit's points closest to where they are in the fit to all (eigenvectors have no sign, and no axes where eigenvalues repeat). A large
-    error says that ``transform`` is not to be trusted, or that the embedding itself changes when a point is missing.
+    y are the positions in the fit to all rows, f₋ᵢ is the map of the fit without row i, and Tᵢ is the rotation, shift and scale that best
+    align that fit with the fit to all rows (the signs of eigenvectors are arbitrary, and so are the axes of repeated eigenvalues). A large
+    error means that ``transform`` is inaccurate, or that the embedding itself changes when a row is missing.
 
-    Cost: one fit for each of the `n_refits` groups, and one to all rows.
+    Cost: one fit per group, and one to all rows.
 
     Parameters
     ----------
     estimator : estimator with ``fit`` and ``transform``
         It is cloned, not fitted.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Or the square matrix of distances, affinities or kernel values where the estimator takes that.
+        The data, or a square matrix of distances, affinities or kernel values if the estimator accepts one.
     y : array-like of shape (n_samples,), optional
+        Labels or numbers for the fits.
     leave_out : int, default=1
-        Rows left out of each refit. More say more for the same number of refits, of fits to fewer rows.
+        Number of rows left out of each refit. A larger number measures more points with the same number of refits, but each refit has
+        fewer rows.
     n_refits : int or None, default=30
-        Groups of rows that are left out, drawn at random; None for every row once.
+        Number of random groups of rows to leave out. None leaves out every row once.
     random_state : int, RandomState or None, default=0
-        Of that draw.
+        Seed for the groups.
 
     Returns
     -------
@@ -89,22 +91,22 @@ def leave_one_out_error(
     """
     rows = Rows(estimator, X, y)
     size = whole_number(leave_out, "leave_out", most=rows.n - 3, why=f"three less than the {rows.n} rows")
-    dealt = check_random_state(random_state).permutation(rows.n)
-    groups = [dealt[start : start + size] for start in range(0, rows.n - size + 1, size)]
+    shuffled = check_random_state(random_state).permutation(rows.n)
+    groups = [shuffled[start : start + size] for start in range(0, rows.n - size + 1, size)]
     if n_refits is not None:
         groups = groups[: whole_number(n_refits, "n_refits")]
-    everyone = np.arange(rows.n)
-    Y = training_embedding(rows.fit(everyone), rows.X)
+    all_rows = np.arange(rows.n)
+    Y = training_embedding(rows.fit(all_rows), rows.X)
     spread = float(np.sqrt(np.mean(np.sum((Y - Y.mean(axis=0)) ** 2, axis=1))))
     if not spread > 0:
-        raise InputError("All points of the embedding coincide: there is no spread to measure an error by.")
+        raise InputError("All points of the embedding coincide: a relative error is undefined.")
     chosen, errors = [], []
-    for kept, fitted in rows.fits([np.setdiff1d(everyone, group) for group in groups]):
-        left = np.setdiff1d(everyone, kept)
+    for kept, fitted in rows.fits([np.setdiff1d(all_rows, group) for group in groups]):
+        left = np.setdiff1d(all_rows, kept)
         placed = embedded(fitted, rows.take(left, kept))
         if placed.shape[1] != Y.shape[1]:
             raise InputError(
-                f"The fit to all rows has {Y.shape[1]} axes and one without {left.size} of them {placed.shape[1]}: ask for fewer."
+                f"The fit to all rows has {Y.shape[1]} axes, but a fit without {left.size} rows has {placed.shape[1]}. Reduce n_components."
             )
         back = procrustes(Y[kept], training_embedding(fitted, rows.take(kept, kept)))
         chosen.append(left)

@@ -1,4 +1,4 @@
-"""All measures of several embeddings at once, in a tidy table."""
+"""`evaluate`: all measures of several embeddings as a tidy table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ._measures import (
 )
 from ._targets import holds_classes, named, read_target
 
-#: Pairs at most that are sorted at once, where the user has not said how many; from so many rows at least.
+#: Default limit on the pairs that are sorted, and the smallest number of rows from which they are drawn.
 _SORTED, _ROWS = 2_000_000, 50
 
 
@@ -45,47 +45,48 @@ def evaluate(
     unlabeled: Any = -1,
     n_jobs: int | None = None,
 ) -> Any:
-    """How good one embedding is, or which of several is best, by many measures at once.
+    """Measure the quality of one or several embeddings.
 
-    Neighbourhoods and distances are compared in one pass, in which the data are measured and ranked once for all embeddings; labels are
-    told from the nearest points in each embedding.
+    Neighbourhoods and distances are compared in one pass, in which the distances and ranks in the data are computed once for all
+    embeddings. Labels and numbers are predicted from the nearest points in each embedding.
 
-    Cost: O(n²(D + d)) time for each embedding, blocks of 8 MB in memory. Above 20,000 points the rows looked at are a random sample, as
-    many as keep the work that of 20,000 points, each compared with all points. Measures that must sort distances (non-metric stress) or
-    walk through the graph (the geodesic ones) look at some two million pairs. The column `error` is the standard error of that.
+    Cost: O(n²(D + d)) time per embedding, blocks of 8 MB in memory. Above 20,000 points a random sample of the rows is compared with all
+    points; its size keeps the work equal to that for 20,000 points. Measures that sort distances (non-metric stress) or need shortest
+    paths (the geodesic ones) use about two million pairs. The column `error` is the standard error due to this sampling.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The data.
     embeddings : array-like of shape (n_samples, n_components), fitted estimator, dict or sequence of these
-        What to judge. An estimator stands for its ``embedding_`` or, where it has none, for ``transform(X)``; a dict names them.
+        The embeddings to measure. For an estimator, ``embedding_`` is used, or ``transform(X)`` if it has none; the keys of a dict are
+        the names.
     y : array-like of shape (n_samples,), optional
-        Labels or numbers that near points should share. Whole numbers, text and categories are taken for classes, unless `measures` asks
-        for ``"knn_r2"``. Points without any (−1, NaN, None) are left out of these measures.
+        Labels or numbers that neighbouring points should share. Whole numbers, text and categories are treated as classes, unless
+        `measures` includes ``"knn_r2"``. Points without a value (−1, NaN, None) are excluded from these measures.
     measures : iterable of str or None, default=None
         Some of ``"trustworthiness"``, ``"continuity"``, ``"q_nx"``, ``"r_nx"``, ``"lcmc"``, ``"auc_r_nx"``, ``"stress"``,
         ``"residual_variance"``, ``"nonmetric_stress"``, ``"geodesic_correlation"``, ``"geodesic_residual_variance"``, ``"knn_accuracy"``,
-        ``"neighbourhood_hit"`` and ``"knn_r2"``. None means all that X and y allow.
+        ``"neighbourhood_hit"`` and ``"knn_r2"``. None means all that apply to X and y.
     n_neighbors : int, default=10
-        Size of neighbourhoods, of the graph that geodesics run through, and of those who vote; less than n/2.
+        Neighbours per point, in all neighbourhood measures, in the graph for geodesics and in predictions of y; less than n/2.
     metric : str or callable, default="euclidean"
         Distance between rows of X: any metric of scikit-learn's ``pairwise_distances``, or ``"precomputed"`` when X holds them.
     sample : int or None, default=None
-        Rows to look at, for all measures of neighbourhoods and distances. None: as many as said above.
+        Number of rows used by all measures of neighbourhoods and distances. None means the numbers given above.
     random_state : int, RandomState or None, default=0
         Draws the rows.
     unlabeled : label or None, default=-1
-        What marks points without a class, beside NaN and None; None for no such mark.
+        Label of points without a class, in addition to NaN and None. None means that there is no such label.
     n_jobs : int or None, default=None
         Threads; None means all.
 
     Returns
     -------
     DataFrame
-        A row for each embedding and measure: `embedding`, `measure`, `value`, `error` (0 where exact), `n_neighbors` (missing where the
-        measure has none), `better` ("higher" or "lower"), `exact`, and `n_rows`, the points that were averaged over. ``attrs`` has the
-        seconds of each stage and the number of points `unlabelled`.
+        One row per embedding and measure: `embedding`, `measure`, `value`, `error` (0 if exact), `n_neighbors` (missing if the measure
+        does not use it), `better` ("higher" or "lower"), `exact`, and `n_rows`, the number of points that were averaged over. ``attrs``
+        has the ``seconds`` of each stage and the number of ``unlabelled`` points.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def evaluate(
     X = as_points(X, "X")
     n = X.shape[0]
     if n < 5:
-        raise InputError(f"Embeddings can be compared from 5 points on; got {n}.")
+        raise InputError(f"X has {n} rows; at least 5 are needed to compare embeddings.")
     k = check_neighbours(n_neighbors, (n - 1) // 2, f"less than half of the {n} points")
     wanted = _wanted(measures, y)
     spaces = {name: BlockDistances.of(Y, name=name) for name, Y in named(embeddings, X).items()}
@@ -126,32 +127,32 @@ def evaluate(
 
 
 def _wanted(measures: Iterable[str] | None, y: Any) -> set[str]:
-    """The measures that were asked for, or all that can be had."""
+    """Return the requested measures, or all that apply."""
     if measures is None:
-        told = () if y is None else CLASSES if holds_classes(y) else NUMBERS
-        return {*RANKS, *PAIRS, *ORDERS, *GRAPHS, *told}
+        predicted = () if y is None else CLASSES if holds_classes(y) else NUMBERS
+        return {*RANKS, *PAIRS, *ORDERS, *GRAPHS, *predicted}
     named = [measures] if isinstance(measures, str) else list(measures)
     for name in named:
         if name not in ALL:
             near = difflib.get_close_matches(str(name), ALL, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise InputError(f"There is no measure {name!r}.{hint} There are {', '.join(ALL)}.")
+            raise InputError(f"There is no measure {name!r}.{hint} The measures are {', '.join(ALL)}.")
         if name in (*CLASSES, *NUMBERS) and y is None:
-            raise InputError(f"The measure {name!r} needs y, the labels or numbers that near points should share.")
+            raise InputError(f"The measure {name!r} needs y, the labels or numbers of the points.")
     if not named:
-        raise InputError(f"measures names none: leave it out for all, or choose among {', '.join(ALL)}.")
+        raise InputError(f"measures is empty: use None for all, or choose from {', '.join(ALL)}.")
     return set(named)
 
 
 def _fewer(n: int, sample: int | None) -> int | None:
-    """Rows whose pairs can be sorted at once; None for all."""
+    """Return the number of rows whose pairs are sorted; None for all."""
     if sample is not None or n * (n - 1) // 2 <= _SORTED:
         return sample
     return min(n, max(_ROWS, _SORTED // n))
 
 
 def _frame(found: list[Found], embeddings: list[str], k: int) -> Any:
-    """One row for each embedding and measure, both in their own order."""
+    """Return a data frame with one row per embedding and measure, in the given order of both."""
     import pandas as pd
 
     found = sorted(found, key=lambda one: (embeddings.index(one.embedding), ALL.index(one.measure)))

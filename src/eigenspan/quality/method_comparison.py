@@ -1,4 +1,4 @@
-"""Several methods on the same data: fitted, measured and drawn in one go, and taken up again where they stopped."""
+"""`compare`: fit and measure several methods on the same data, with results kept in a folder."""
 
 from __future__ import annotations
 
@@ -27,27 +27,28 @@ from .refits import training_embedding
 
 Array = NDArray[np.float64]
 
-#: Compared where no methods are named: the first thing to try, one of each family, and LDA where there are labels.
+#: Default methods: one per main family. LDA is added if there are labels.
 USUAL = ("PCA", "Isomap", "LaplacianEigenmaps", "LLE", "LTSA", "LPP")
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Methods side by side.
+    """Result of `compare`: embeddings and measures of several methods.
 
     Attributes
     ----------
     frame : pandas.DataFrame
-        One row for each method and measure, as `evaluate` returns it.
+        One row per method and measure, as returned by `evaluate`.
     embeddings : dict of str to ndarray of shape (n_samples, n_components)
+        Embeddings by name of the method.
     seconds : dict of str to float
-        That each fit took.
+        Duration of each fit.
     estimators : dict of str to estimator
-        Fitted here; those taken from the folder are not among them.
+        Estimators fitted in this call, without those whose embeddings were read from the folder.
     failures : dict of str to str
-        What the methods said that could not be fitted.
+        Error messages of the methods that could not be fitted.
     warnings : dict of str to list of str
-        What the others warned of.
+        Warnings of the other methods.
     X, y : the data
     """
 
@@ -62,7 +63,7 @@ class Comparison:
 
     @property
     def table(self) -> Any:
-        """One row for each method, a column for each measure and one for the seconds of the fit."""
+        """Data frame with one row per method, one column per measure, and the duration of the fit in seconds."""
         wide = self.frame.pivot(index="embedding", columns="measure", values="value")
         wide = wide[list(dict.fromkeys(self.frame["measure"]))].loc[list(self.embeddings)]
         wide.insert(0, "seconds", [self.seconds[name] for name in wide.index])
@@ -89,14 +90,14 @@ class Comparison:
         table = self.table
         measure = table.columns[1] if measure is None else measure
         if measure not in table:
-            raise InputError(f"There is no measure {measure!r}; there are {', '.join(table.columns)}.")
+            raise InputError(f"There is no measure {measure!r}. The measures are {', '.join(table.columns)}.")
         titles = {
             name: f"{name}\n{measure.replace('_', ' ')} {table.loc[name, measure]:.3g}" for name in self.embeddings
         }
         return GalleryDisplay(self.embeddings, self.y, titles=titles).plot()
 
     def plot_ranks(self, ax: Any = None) -> Any:
-        """Draw how many neighbours each method keeps, at every size of the neighbourhood.
+        """Draw the share of neighbours that each method preserves, for every neighbourhood size.
 
         Returns
         -------
@@ -107,9 +108,9 @@ class Comparison:
         return RankCurvesDisplay.from_embeddings(self.X, self.embeddings, ax=ax)
 
     def report(self, path: str | Path, title: str = "Methods side by side", **given: Any) -> Path:
-        """Write one page with linked panels, measures, spectra, dimension and every warning, to look at and to pass on.
+        """Write an HTML page with linked plots, measures, spectra, dimension estimates and all warnings.
 
-        The page needs no network. The rows are in it: whoever has the file can read them.
+        The page needs no network. It contains the data: everyone who has the file can read the rows.
 
         Parameters
         ----------
@@ -117,8 +118,8 @@ class Comparison:
             A name that ends in ``.html``.
         title : str
         **given
-            ``table``, the columns to show and to colour by; ``colour``, the first of these; ``provenance``, a dict that says how it was
-            made; and other parameters of `eigenspan.report.full_report`.
+            ``table``, the columns to show and to colour by; ``colour``, the column used first; ``provenance``, a dict that describes the
+            origin of the results; and other parameters of `eigenspan.report.full_report`.
 
         Returns
         -------
@@ -145,11 +146,11 @@ def compare(
     verbose: bool = False,
     callback: Callable[[str, int, int], None] | None = None,
 ) -> Comparison:
-    """Fit several methods to the same data and measure what each has kept.
+    """Fit several methods to the same data and measure the quality of their embeddings.
 
-    A method that cannot be fitted does not stop the others: what it said is in ``failures``. With `folder`, every embedding is written
-    there as soon as it is found, and a second call with the same data and methods takes it from there: work that was interrupted, or is
-    extended by a method, goes on where it was.
+    If a method cannot be fitted, the others are still fitted, and its error message is in ``failures``. With `folder`, every embedding is
+    written there after its fit, and a later call with the same data and methods reads it instead of fitting again. Use this to continue
+    an interrupted comparison or to add a method.
 
     Cost: that of the fits, and one pass of O(n²(D + log n)) for the measures of all of them, on a sample of the rows beyond 20,000.
 
@@ -157,23 +158,23 @@ def compare(
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
     methods : list of str or estimators, or dict of str to estimator, optional
-        Names of the table of methods, or estimators with parameters of their own, which are cloned. If not given, PCA and one of each
-        family, and LDA with `y`.
+        Names from the table of methods, or estimators, which are cloned. By default PCA and one method per main family, and LDA if `y`
+        is given.
     y : array-like of shape (n_samples,), optional
-        Given to the methods that use it, to the measures of labels, and to the picture.
+        Labels or numbers for the methods that use them, the measures, and the colours of plots.
     n_components : int, default=2
-        Of methods given by name.
+        Number of dimensions for methods given by name.
     measures, n_neighbors, metric, sample
         See `evaluate`.
     folder : path, optional
-        Where embeddings and measures are kept; made if it is not there.
+        Folder for the embeddings; created if it does not exist.
     random_state : int, RandomState or None, default=0
-        Of the methods given by name that take one, and of `sample`.
+        Seed for methods given by name that have this parameter, and for `sample`.
     n_jobs : int or None, default=None
     verbose : bool, default=False
         Show a progress bar on the error stream.
     callback : callable, optional
-        Called with the name of each method, its number and their count, before it is fitted.
+        Called before each fit with the name of the method, its number and the number of methods.
 
     Returns
     -------
@@ -192,7 +193,7 @@ def compare(
     """
     y = y if y is None or np.ndim(y) != 1 else label_array(y)
     estimators = _named(methods, n_components, random_state, y)
-    shelf = None if folder is None else Shelf(Path(folder), X, y)
+    store = None if folder is None else EmbeddingFolder(Path(folder), X, y)
     with _progress(len(estimators), verbose) as step:
 
         def begin(name: str, number: int) -> None:
@@ -201,7 +202,7 @@ def compare(
             if callback is not None:
                 callback(name, number, len(estimators))
 
-        found = _fit_all(estimators, X, y, shelf, begin)
+        found = _fit_all(estimators, X, y, store, begin)
         step("measures")
         settings = {"measures": measures, "n_neighbors": n_neighbors, "metric": metric, "sample": sample}
         frame = evaluate(X, found["embeddings"], y, **settings, random_state=random_state, n_jobs=n_jobs)
@@ -210,7 +211,7 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Of one method; without the estimator where it was kept in a folder."""
+    """Result of one method; the estimator is None if the result was read from a folder."""
 
     embedding: Array
     seconds: float
@@ -219,26 +220,26 @@ class Found:
 
 
 def _fit_all(
-    estimators: dict[str, Any], X: Any, y: Any, shelf: Shelf | None, begin: Callable[[str, int], None]
+    estimators: dict[str, Any], X: Any, y: Any, store: EmbeddingFolder | None, begin: Callable[[str, int], None]
 ) -> dict[str, dict[str, Any]]:
-    """Embeddings, seconds, fitted estimators, failures and warnings by name; at least one embedding."""
+    """Return embeddings, seconds, fitted estimators, failures and warnings by name; raise if all methods fail."""
     found, failures = {}, {}
     for number, (name, estimator) in enumerate(estimators.items()):
         begin(name, number)
-        kept = None if shelf is None else shelf.find(name, estimator)
+        kept = None if store is None else store.find(name, estimator)
         try:
             found[name] = kept or _fit(estimator, X, y)
         except EigenspanError as failure:
             failures[name] = str(failure)
             continue
-        if shelf is not None and kept is None:
-            shelf.keep(name, estimator, found[name])
+        if store is not None and kept is None:
+            store.keep(name, estimator, found[name])
     if failures:
-        told = " ".join(f"{name}: {reason}" for name, reason in failures.items())
-        said = f"{len(failures)} of the {len(estimators)} methods could not be fitted. {told}"
+        reasons = " ".join(f"{name}: {reason}" for name, reason in failures.items())
+        message = f"{len(failures)} of the {len(estimators)} methods could not be fitted. {reasons}"
         if not found:
-            raise InputError(said)
-        warn(said, FitWarning)
+            raise InputError(message)
+        warn(message, FitWarning)
     return {
         "embeddings": {name: one.embedding for name, one in found.items()},
         "seconds": {name: one.seconds for name, one in found.items()},
@@ -249,7 +250,7 @@ def _fit_all(
 
 
 def _fit(estimator: Any, X: Any, y: Any) -> Found:
-    """A fresh fit, whose warnings are kept and passed on."""
+    """Fit a clone of the estimator; record its warnings and give them again."""
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -262,7 +263,7 @@ def _fit(estimator: Any, X: Any, y: Any) -> Found:
 
 
 def _named(methods: Any, n_components: int, random_state: Any, y: Any) -> dict[str, Any]:
-    """Estimators under names that differ."""
+    """Return the estimators by unique names."""
     if methods is None:
         methods = [*USUAL, *(() if y is None else ("LDA",))]
     if isinstance(methods, str) or hasattr(methods, "fit"):
@@ -283,7 +284,7 @@ def _named(methods: Any, n_components: int, random_state: Any, y: Any) -> dict[s
             name, count = f"{name.removesuffix(f' {count - 1}')} {count}", count + 1
         named[name] = estimator
     if not named:
-        raise InputError("There is nothing to compare: give at least one method.")
+        raise InputError("methods is empty: give at least one method.")
     return named
 
 
@@ -292,8 +293,8 @@ def _name_of(method: Any, estimator: Any) -> str:
     return type(estimator if inner is None else inner).__name__
 
 
-class Shelf:
-    """A folder with one file for each method: its embedding, and what tells whether it is still the one that is asked for."""
+class EmbeddingFolder:
+    """A folder with one file per method: its embedding, and a hash of the data and the parameters."""
 
     def __init__(self, folder: Path, X: Any, y: Any) -> None:
         if folder.exists() and not folder.is_dir():
@@ -302,20 +303,20 @@ class Shelf:
         self.folder, self.data = folder, joblib.hash((X, y))
 
     def _mark(self, name: str, estimator: Any) -> str:
-        """Of the data, the method and all its parameters."""
+        """Return a hash of the data, the method and its parameters."""
         try:
             return str(joblib.hash((self.data, type(estimator).__qualname__, estimator.get_params(deep=True))))
         except Exception as failure:
             raise InputError(
-                f"{name} cannot be told from other methods in a folder, because one of its parameters cannot be pickled ({failure}): use "
-                "functions that are defined in a module, or leave folder= out."
+                f"{name} cannot be stored in folder=, because one of its parameters cannot be pickled ({failure}): use functions that are "
+                "defined in a module, or leave folder= out."
             ) from failure
 
     def _file(self, name: str) -> Path:
         return self.folder / (re.sub(r"[^\w.-]+", "-", name) + ".npz")
 
     def find(self, name: str, estimator: Any) -> Found | None:
-        """What was kept for the same data and parameters, if anything."""
+        """Return the stored result for the same data and parameters, or None."""
         mark, file = self._mark(name, estimator), self._file(name)
         if not file.exists():
             return None
@@ -324,12 +325,12 @@ class Shelf:
                 facts = json.loads(str(kept["facts"]))
                 same = facts["mark"] == mark
                 return Found(kept["embedding"], facts["seconds"], facts["warnings"]) if same else None
-        except Exception as failure:  # a file that was cut short or altered fails in any way that reading can
+        except Exception as failure:  # a truncated or altered file can raise any exception
             warn(f"{file} cannot be read ({failure}): {name} is fitted again, and the file replaced.", FitWarning)
             return None
 
     def keep(self, name: str, estimator: Any, found: Found) -> None:
-        """Write it, all or nothing."""
+        """Write the result atomically."""
         facts = json.dumps(
             {
                 "mark": self._mark(name, estimator),
@@ -346,7 +347,7 @@ class Shelf:
 
 @contextmanager
 def _progress(count: int, verbose: bool) -> Iterator[Callable[[str], None]]:
-    """A function to call with the name of each step, which moves a bar where one is wanted."""
+    """Yield a function to call with the name of each step. It advances a progress bar if `verbose` is True."""
     if not verbose:
         yield lambda name: None
         return

@@ -1,4 +1,4 @@
-"""Where is an embedding wrong? The measures point by point."""
+"""Measures of the distortion around each point of an embedding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..numerics.threads import threads
 from ._blocks import BlockDistances
 from ._check import check_neighbours, chosen_rows, compared
-from .coranks import tallied, worst
+from .coranks import count_ranks, worst
 from .distance_measures import compare_pairs
 
 Array = NDArray[np.float64]
@@ -28,15 +28,14 @@ def distortion(
     metric: Any = "euclidean",
     n_jobs: int | None = None,
 ) -> Array:
-    """How wrong the embedding is around each point.
+    """Measure the distortion of the embedding around each point.
 
     .. math:: e_i = \\frac{2}{k(2n - 3k - 1)} \\sum_{j \\in N_k^Y(i)} \\max(0, \\rho_{ij} - k), \\qquad
               s_i = \\frac{n \\sum_j (\\delta_{ij} - \\alpha d_{ij})^2}{\\sum_{jl} \\delta_{jl}^2}
 
-    ``"intrusion"`` is e_i, strangers among the neighbours of i in the embedding: its mean is one minus the trustworthiness.
-    ``"extrusion"`` has the roles exchanged, neighbours of i in the data that are gone: its mean is one minus the continuity.
-    ``"stress"`` is s_i, at the best common scale α: its mean is the square of `stress`. Colour the points by it to see where a picture is
-    not to be trusted.
+    ``"intrusion"`` is e_i, the false neighbours of i in the embedding; its mean is one minus the trustworthiness. ``"extrusion"`` has the
+    roles exchanged, the neighbours of i in the data that are lost; its mean is one minus the continuity. ``"stress"`` is s_i at the best
+    common scale α; its mean is the square of `stress`. Colour the points by the distortion to see the unreliable parts of a plot.
 
     Cost: O(n²(D + d)) time, blocks of 8 MB in memory.
 
@@ -47,8 +46,9 @@ def distortion(
     Y : array-like of shape (n_samples, n_components)
         Its embedding.
     kind : {"intrusion", "extrusion", "stress"}, default="intrusion"
+        Kind of distortion.
     n_neighbors : int, default=10
-        k, less than n/2; stress has no use for it.
+        k, less than n/2; not used by ``"stress"``.
     metric : str or callable, default="euclidean"
         Distance between rows of X, or ``"precomputed"``.
     n_jobs : int or None, default=None
@@ -57,7 +57,7 @@ def distortion(
     Returns
     -------
     ndarray of shape (n_samples,)
-        0 where nothing is wrong. Intrusion and extrusion are at most 1.
+        0 if there is no distortion. Intrusion and extrusion are at most 1.
 
     Examples
     --------
@@ -79,12 +79,12 @@ def distortion(
         if kind == "stress":
             return _stresses(first, second)
         k = check_neighbours(n_neighbors, (n - 1) // 2, f"less than half of the {n} points")
-        tally = tallied(first, second, rows, k, top=1)
+        tally = count_ranks(first, second, rows, k, top=1)
     return np.asarray(tally.rows[:, 1 if kind == "intrusion" else 2] / worst(n, k))
 
 
 def _stresses(X: BlockDistances, Y: BlockDistances) -> Array:
     sums = compare_pairs(X, Y, np.arange(X.n))
     xx, yy, ey, ee = sums.rows[:, :4].T
-    more = ey.sum() / yy.sum() if yy.any() else 0.0  # the best scale, less the guess
+    more = ey.sum() / yy.sum() if yy.any() else 0.0  # the best scale minus its estimate
     return np.maximum(ee - 2 * more * ey + more**2 * yy, 0.0) * (X.n / xx.sum())

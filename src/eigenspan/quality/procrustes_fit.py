@@ -1,4 +1,4 @@
-"""Two embeddings of the same points, laid over each other."""
+"""Alignment of two embeddings of the same points."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Procrustes:
     Attributes
     ----------
     disparity : float
-        What the fit leaves, as a share of the sum of squares of the target about its mean: 0 for the same shape, at most 1 with a scale.
+        Residual sum of squares, relative to that of the target about its mean: 0 for the same shape; at most 1 with a scale.
     rotation : ndarray of shape (d, d)
-        Orthogonal, a reflection perhaps; d is the larger number of columns, the other set being filled up with zeros.
+        Orthogonal matrix, possibly with a reflection. d is the larger number of columns; the other set is padded with zeros.
     scale : float
     shift : ndarray of shape (d,)
     aligned : ndarray of shape (n_samples, d)
@@ -37,17 +37,17 @@ class Procrustes:
     aligned: Array
 
     def __call__(self, Y: Array) -> Array:
-        """Other points of B's space, moved in the same way."""
+        """Apply the same transformation to other points of B's space."""
         return self.scale * _filled(Y, len(self.rotation)) @ self.rotation + self.shift
 
 
 def procrustes(A: Any, B: Any, *, scale: bool = True) -> Procrustes:
-    """Move, turn, mirror and scale the points B to fit A.
+    """Align the points B with A by a rotation or reflection, a shift and a scale.
 
     .. math:: \\min_{s, R, t} \\lVert A - (s B R + 1 t^T) \\rVert_F^2 \\,/\\, \\lVert A - \\bar A \\rVert_F^2, \\qquad R^T R = I
 
-    Use it to compare two embeddings, or an embedding with a known truth, where axes have no order, sign or unit of their own. With a
-    scale, A and B can change places: the disparity is the same.
+    Use it to compare two embeddings, or an embedding with the ground truth, if order, sign and unit of the axes are arbitrary. With a
+    scale, the disparity is symmetric in A and B.
 
     Cost: O(nd² + d³).
 
@@ -56,7 +56,7 @@ def procrustes(A: Any, B: Any, *, scale: bool = True) -> Procrustes:
     A : array-like of shape (n_samples, n_components)
         The target.
     B : array-like of shape (n_samples, n_components')
-        The same points elsewhere, in the same order.
+        The points to align, in the same order.
     scale : bool, default=True
         Fit a common factor too.
 
@@ -79,7 +79,7 @@ def procrustes(A: Any, B: Any, *, scale: bool = True) -> Procrustes:
     """
     A, B = (as_points(points, name) for points, name in ((A, "A"), (B, "B")))
     if A.shape[0] != B.shape[0]:
-        raise InputError(f"A has {A.shape[0]} rows and B has {B.shape[0]}: they must be the same points.")
+        raise InputError(f"A has {A.shape[0]} rows and B has {B.shape[0]}: both must have the same rows.")
     width = max(A.shape[1], B.shape[1])
     A, B = (_filled(points, width) for points in (A, B))
     mean_A, mean_B = A.mean(axis=0), B.mean(axis=0)
@@ -87,7 +87,7 @@ def procrustes(A: Any, B: Any, *, scale: bool = True) -> Procrustes:
     size = float(np.vdot(target, target))
     for points, name in ((target, "A"), (moved, "B")):
         if not np.any(points):
-            raise InputError(f"All {len(points)} points of {name} are in one place: there is no shape to compare.")
+            raise InputError(f"All {len(points)} points of {name} coincide: there is no shape to compare.")
     M = moved.T @ target
     R = nearest_rotation(M)
     factor = float(np.vdot(R, M) / np.vdot(moved, moved)) if scale else 1.0

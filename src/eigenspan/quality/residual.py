@@ -1,4 +1,4 @@
-"""What the axes left out would have shown."""
+"""Unexplained residual: the share of the squared lengths that the embedding omits."""
 
 from __future__ import annotations
 
@@ -18,25 +18,24 @@ Array = NDArray[np.float64]
 
 
 def unexplained_residual(gram: Any, n_components: int | None = None) -> float:
-    """Share of the squared lengths of the points that the axes left out hold.
+    """Return the share of the squared lengths of the points that lies in the omitted axes.
 
     .. math:: \\sum_i \\lVert \\hat y_i - y_i \\rVert^2 \\Big/ \\sum_i \\lVert y_i \\rVert^2
               = \\sum_{a > p} \\lambda_a \\Big/ \\sum_a \\lambda_a
 
-    with λ the positive eigenvalues of the centred Gram matrix, y_i the points that have it and ŷ_i their first p coordinates. It is the
-    unexplained variance of PCA, of anything that classical scaling can be done with: distances −½Δ², kernels, geodesics. (The factor ½
-    that the source prints before the middle step belongs to neither side.) A Gram matrix with negative eigenvalues is replaced by the
-    nearest one without.
+    λ are the positive eigenvalues of the centred Gram matrix, y_i are points with this Gram matrix and ŷ_i their first p coordinates. For
+    PCA it is the unexplained variance. It applies to every Gram matrix: from distances (−½Δ²), kernels or geodesics. (The factor ½ that
+    the source prints before the middle term is an error.) Negative eigenvalues are set to zero.
 
-    Cost: O(n³) time and 16n² bytes for a Gram matrix; that of a fitted method is read off where its matrix has no negative eigenvalues.
+    Cost: O(n³) time and 16n² bytes for a Gram matrix. For a fitted method without negative eigenvalues the trace of its matrix suffices.
 
     Parameters
     ----------
     gram : array-like of shape (n_samples, n_samples), or a fitted estimator
-        Symmetric; it is centred here. Of the estimators, those that maximise a Gram matrix or a covariance: PCA, KernelPCA, ClassicalMDS,
-        Isomap, MVU and others.
+        A symmetric matrix, which is centred here, or an estimator that maximises a Gram matrix or a covariance: PCA, KernelPCA,
+        ClassicalMDS, Isomap, MVU and others.
     n_components : int or None, default=None
-        p. None means all axes of the estimator; a matrix has none of its own.
+        p. None means all axes of the estimator; required for a matrix.
 
     Returns
     -------
@@ -64,7 +63,7 @@ def unexplained_residual(gram: Any, n_components: int | None = None) -> float:
     else:
         kept, total = _leading(_spectrum(gram), n_components)
     if not total > 0:
-        raise InputError("The matrix has no positive eigenvalue: all points are in one place.")
+        raise InputError("The matrix has no positive eigenvalue: all points coincide.")
     return float(np.clip(1.0 - kept / total, 0.0, 1.0))
 
 
@@ -72,12 +71,14 @@ def _spectrum(gram: Any) -> Array:
     K = as_points(gram, "gram")
     n = K.shape[0]
     if K.shape[1] != n or n == 0:
-        raise InputError(f"A Gram matrix is square; got shape {K.shape}. Of a table of points X pass X @ X.T.")
+        raise InputError(f"gram must be square; got shape {K.shape}. For a table of points X, pass X @ X.T.")
     require(16.0 * n * n, f"The eigenvalues of a {n} × {n} Gram matrix", "Use fewer points, or a fitted estimator.")
     K = np.array(K.toarray() if hasattr(K, "toarray") else K)
     skew, size = float(np.abs(K - K.T).max()), float(np.abs(K).max())
     if skew > 1e-8 * size:
-        raise InputError(f"A Gram matrix is symmetric; entries differ by {skew:.3g}, the largest is {size:.3g}.")
+        raise InputError(
+            f"gram must be symmetric; entries differ from the transpose by up to {skew:.3g} (largest entry {size:.3g})."
+        )
     K -= K.mean(axis=0)
     K -= K.mean(axis=1)[:, None]
     return eigenvalues((K + K.T) / 2)
@@ -91,7 +92,7 @@ def _leading(values: Array, p: int | None) -> tuple[float, float]:
 
 
 def _fitted(estimator: Any, p: int | None) -> tuple[float, float]:
-    """Sums of the eigenvalues shown, and of all."""
+    """Return the sum of the first p eigenvalues and the sum of all."""
     problem, values, name = (
         getattr(estimator, "problem_", None),
         getattr(estimator, "eigenvalues_", None),
@@ -101,8 +102,8 @@ def _fitted(estimator: Any, p: int | None) -> tuple[float, float]:
         raise InputError(f"{name} has no spectrum: fit it first, or pass a Gram matrix.")
     if not _measures_points(estimator):
         raise InputError(
-            f"The eigenvalues of this {name} are not squared lengths of the points along its axes, so that no share of them is "
-            "unexplained: it minimises a cost, measures in a unit of its own, or knows landmarks only. Pass a Gram matrix instead."
+            f"The eigenvalues of this {name} are not squared lengths of the points along its axes, so an unexplained share is undefined: "
+            "it minimises a cost, has a unit form, or uses landmarks only. Pass a Gram matrix instead."
         )
     shown = np.maximum(np.asarray(values, dtype=np.float64), 0.0)
     if p is not None and p > shown.size:
@@ -115,11 +116,11 @@ def _fitted(estimator: Any, p: int | None) -> tuple[float, float]:
 
 
 def _measures_points(estimator: Any) -> bool:
-    """Its eigenvalues are those of a Gram matrix of the points or of their covariance, times their number."""
+    """Return True if the eigenvalues are squared lengths of the points along the axes."""
     problem, Y = estimator.problem_, getattr(estimator, "embedding_", None)
     if problem.sense != "max" or problem.B is not None or getattr(estimator, "landmarks_", None) is not None:
         return False
-    if Y is None:  # fitted to a file, as only PCA and its like are
+    if Y is None:  # fitted to a file, which only PCA and its variants support
         return True
     lengths = np.sum(np.asarray(Y, dtype=np.float64) ** 2, axis=0)
     return bool(np.allclose(lengths, np.maximum(estimator.eigenvalues_, 0.0), rtol=1e-4))
