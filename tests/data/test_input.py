@@ -13,16 +13,16 @@ from sklearn.datasets import load_iris
 
 import eigenspan as es
 from eigenspan.data import Affinities, Distances, Input, KernelValues, Points, Sample
+from eigenspan.data.labels import read_classes
 from eigenspan.data.other_views import OtherView
 from eigenspan.data.rows.moments import Sums
 from eigenspan.data.y import ClassLabels, Targets
 from eigenspan.errors import GraphError, InputError, LabelError
 from eigenspan.graphs.class_graphs import slice_edges, slices
 from eigenspan.graphs.sample_graph import neighbour_graph
-from eigenspan.methods.base.contract import FeatureReducer, SpectralReducer
-from eigenspan.problem import Axes, DirectSum, Features, Fitted, Posed, TraceProblem, cross_form, pose
-from eigenspan.problem.forms import centring
-from eigenspan.problem.scatters import Scatters
+from eigenspan.methods.base.contract import FeatureReducer, SpectralReducer, features_of
+from eigenspan.problem import Axes, DirectSum, Features, Fitted, Posed, cross_form, pose
+from eigenspan.problem.forms import between, centring
 from helpers import angle
 
 X, Y = load_iris(return_X_y=True)
@@ -117,8 +117,7 @@ class SlicedInverseRegression(FeatureReducer):
     def _pose(self, sample: Sample) -> Posed:
         y = sample.y.values[:, 0]
         codes = slices(y, slice_edges(y, 10))
-        s = Scatters.of_rows(sample.x.values, codes, codes.max() + 1)
-        return Posed(TraceProblem(s.between, s.everyone, "max"), s.basis)
+        return pose(features_of(self, sample), maximise=between(codes), unit=centring(sample.n))
 
 
 def test_a_response_in_numbers() -> None:
@@ -178,7 +177,10 @@ def test_missing_values_can_be_allowed() -> None:
 
 def test_sums_of_classes_add_up() -> None:
     parts = [Sums.of(X[rows], Y[rows], 3) for rows in (slice(0, 70), slice(70, 150))]
-    one, all_ = Scatters.of_sums(parts[0] + parts[1]), Scatters.of_rows(X, Y, 3)
+    classes = read_classes(Y, 150)
+    one, all_ = (
+        Features.of_sums(sums, X, classes).scatters for sums in (parts[0] + parts[1], Sums.by_class(X, classes))
+    )
     np.testing.assert_allclose(one.between.dense, all_.between.dense, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(one.means + one.basis.offset, [X[c == Y].mean(axis=0) for c in range(3)])
 

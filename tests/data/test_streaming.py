@@ -17,9 +17,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import eigenspan as es
+from eigenspan.data.rows.centred_rows import CentredRows
 from eigenspan.data.rows.chunked_sums import strips_of
 from eigenspan.data.rows.moments import Moments, Sums
-from eigenspan.data.rows.projected import Rows
 from eigenspan.data.rows.storage import NUMBERS, ROWS, on_disk
 from eigenspan.errors import DimensionError, InputError, LabelError, LabelWarning
 from eigenspan.graphs import KNN, affinity
@@ -128,7 +128,7 @@ def test_projections_in_blocks(dtype: Any, D: int) -> None:
     X, V = rng.standard_normal((1100, D)) + 3.0, np.linalg.qr(rng.standard_normal((D, 4)))[0]
     X, origin = X.astype(dtype), X.mean(axis=0)
     expected = (X.astype(np.float64) - origin) @ V
-    assert relative(Rows(X, origin).project(V), expected) <= (1e-6 if dtype == np.float32 else 1e-13)
+    assert relative(CentredRows(X, origin).project(V), expected) <= (1e-6 if dtype == np.float32 else 1e-13)
 
 
 # ---------------------------------------------------------------------- single precision
@@ -466,7 +466,7 @@ def test_forms_read_rows_in_blocks(dtype: Any, monkeypatch: pytest.MonkeyPatch) 
     for name, form in forms.items():
         expected = Z.T @ (form @ Z)
         np.testing.assert_allclose(
-            form.quadratic(Rows(X, origin)), expected, atol=1e-12 * np.abs(expected).max(), err_msg=name
+            form.quadratic(CentredRows(X, origin)), expected, atol=1e-12 * np.abs(expected).max(), err_msg=name
         )
 
 

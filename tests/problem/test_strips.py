@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from eigenspan.data.rows import chunked_sums as strips
+from eigenspan.data.rows.centred_rows import CentredRows
 from eigenspan.data.rows.moments import Moments
-from eigenspan.data.rows.projected import Rows
 from eigenspan.numerics.threads import threads
 
 
@@ -70,5 +70,5 @@ def test_one_thread_holds_the_sum_and_one_matrix(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("n", [0, 1, 600, 5000])
 def test_images_are_those_of_one_product(n: int) -> None:
     X, V = rows(np.float64)[:n], np.random.default_rng(1).standard_normal((30, 4))
-    found = Rows(X, np.full(30, 3.0)).project(V)
+    found = CentredRows(X, np.full(30, 3.0)).project(V)
     np.testing.assert_allclose(found, (X - 3.0) @ V, atol=1e-12)

@@ -84,7 +84,6 @@ COMPILED = {"compiled", "inlined", "summed"}
 LONG = {
     "cli/options.py:preparing": 41,
     "methods/discriminant/lda.py:_pose_shrunk": 18,
-    "methods/sufficient/phd.py:_pose_lazily": 27,
     "methods/variance/oriented_pca.py:_pose": 18,
     "problem/basis.py:kernel": 43,
     "problem/row_space.py:row_space": 42,

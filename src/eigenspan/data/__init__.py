@@ -4,10 +4,10 @@ A method declares what it accepts (`Input`), and `read` returns a `Sample`. No o
 """
 
 from .dask_y import LazyClasses, LazyNumbers
-from .read import Input, read, read_new, read_new_lazy, read_part
+from .read import Input, Sufficient, read, read_new, read_new_lazy, read_part, rows_needed_by
 from .sample import Sample
 from .x import Affinities, Distances, KernelValues, Points
-from .y_values import Actions, Classes, Coordinates, Numbers
+from .y_values import Actions, Classes, Coordinates, Numbers, PastClasses
 
 __all__ = [
     "Actions",
@@ -20,10 +20,13 @@ __all__ = [
     "LazyClasses",
     "LazyNumbers",
     "Numbers",
+    "PastClasses",
     "Points",
     "Sample",
+    "Sufficient",
     "read",
     "read_new",
     "read_new_lazy",
     "read_part",
+    "rows_needed_by",
 ]

@@ -15,6 +15,7 @@ from ..errors import LabelError
 from ..numerics.memory import require
 from .labels import as_numbers, check_classes, code_classes, label_array, read_classes, refuse_continuous
 from .rows.dask_rows import LazyRows
+from .rows.storage import not_in_memory
 from .y_values import Classes, Numbers
 
 
@@ -49,13 +50,14 @@ class Named:
 class LazyClasses:
     """Classes of rows that stay where they are.
 
-    Which classes there are is found in the one pass over rows and labels, `sums`; asked before, the labels are read by themselves.
+    Which classes there are is found in the one pass over rows and labels, `reduce`; asked before, the labels are read by themselves.
     """
 
     def __init__(self, labels: LazyRows, *, unlabeled: Any, name: str, at_least: int) -> None:
         self.labels = labels
         self._rule: dict[str, Any] = {"unlabeled": unlabeled, "name": name, "at_least": at_least}
         self._names: NDArray[Any] | None = None
+        self._n: int | None = None
 
     @property
     def names(self) -> NDArray[Any]:
@@ -74,14 +76,22 @@ class LazyClasses:
         unlabeled, name = self._rule["unlabeled"], self._rule["name"]
         return read_classes(self.labels.take(rows).ravel(), len(rows), unlabeled=unlabeled, name=name, at_least=0)
 
-    def sums(self, rows: LazyRows, function: Callable[[Any, Index, int], Any]) -> Any:
-        """``function(block, codes, classes)`` of every block, added up class by class, in one pass."""
-        by_name = partial(_by_name, function, self._rule["unlabeled"], self._rule["name"])
-        return self._found(rows.reduce(by_name, _join, self.labels)).total
+    @property
+    def n(self) -> int:
+        return int(self.labels.shape[0]) if self._n is None else self._n
+
+    @property
+    def codes(self) -> Index:
+        raise not_in_memory(self._rule["name"])
+
+    def reduce(self, rows: LazyRows, statistic: Callable[[Any, Index, int], Any]) -> Any:
+        """``statistic(block, codes, classes)`` of every block, added up class by class, in one pass."""
+        by_name = partial(_by_name, statistic, self._rule["unlabeled"], self._rule["name"])
+        return self._found(rows.reduce(by_name, self.labels, add=_join)).total
 
     def _found(self, named: Named) -> Named:
         check_classes(named.names, named.n, marked=named.marked, **self._rule)
-        self._names = named.names
+        self._names, self._n = named.names, named.n
         return named
 
 

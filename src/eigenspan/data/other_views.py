@@ -52,7 +52,7 @@ class _Views:
 
     def _lazy_table(self, y: object, rows: LazyRows, name: str, label: str = "y") -> Points:
         refuse_none(y, name, ": the other view of the points.", InputError)
-        return Points(rows.beside(y, label, numbers=True), True)
+        return Points(rows.aligned(y, label, numbers=True), True)
 
 
 class OtherView(_Views):

@@ -6,7 +6,7 @@ Here, and nowhere below, ``"precomputed"`` is looked for: a parameter of that va
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -47,10 +47,10 @@ class Input:
         What to do with NaN in X.
     linear : bool
         The map is a matrix: rows of any precision may stay as they are, and no row of X is needed after the fit.
-    one_pass : bool
-        Sums over the rows are all that is needed: of many rows, the pass that adds them up looks for NaN too.
     blocks : bool
-        Rows may stay where they are, in the blocks of a Dask collection; so they may wherever one pass over them is all.
+        Rows may stay in the blocks of a Dask collection, although the method needs more of them than sums (see `rows_needed_by`).
+    instead : str
+        What to do so that they may, for messages.
     idle : callable or None
         Raises where the estimator has parameters that would have no effect beside others.
     """
@@ -61,8 +61,8 @@ class Input:
     sparse: bool | Callable[[Any], bool] = False
     missing: Literal["refuse", "allow"] = "refuse"
     linear: bool | Callable[[Any], bool] = False
-    one_pass: Any = False
-    blocks: Any = False
+    blocks: bool | Callable[[Any], bool] = False
+    instead: str | Callable[[Any], str] = ""
     idle: Callable[[Any], None] | None = None
 
 
@@ -78,6 +78,8 @@ class Accepted:
         Kind of X.
     unlabeled : object
         Label of unlabelled points.
+    one_pass : bool
+        Sums over the rows suffice: of many rows, the pass that adds them up looks for NaN too.
     """
 
     name: str
@@ -88,12 +90,34 @@ class Accepted:
     sparse: bool
     missing: Literal["refuse", "allow"]
     linear: bool
-    one_pass: bool
     blocks: bool
+    instead: str
+    one_pass: bool
 
 
 #: Attributes of `Input` that `Accepted` has too.
 RESOLVED = tuple(field.name for field in fields(Accepted) if field.name in Input.__dataclass_fields__)
+
+
+#: By the names of parameters, the values with which statistics of the rows suffice for a fit, or a test of the value.
+Sufficient = Mapping[str, Any]
+
+
+def rows_needed_by(estimator: Any) -> str | None:
+    """The parameter for which a method needs all rows at once, empty if it does without any; None where sums over the rows suffice.
+
+    A class declares this in ``_sums_suffice``. Where sums suffice, rows are checked for NaN in the one pass over them, they may stay in
+    the blocks of a Dask collection, and `Streaming` methods have ``partial_fit``.
+    """
+    declared: Sufficient | None = getattr(type(estimator), "_sums_suffice", None)
+    if declared is None:
+        return ""
+    for name, enough in declared.items():
+        value = getattr(estimator, name, "absent")
+        if not (enough(value) if callable(enough) else value is enough or (np.isscalar(value) and value == enough)):
+            named = value is not None and name in type(estimator)._parameters
+            return "" if not named else f'{name}="auto"' if isinstance(value, str) and value == "auto" else f"{name}="
+    return None
 
 
 def read(estimator: BaseEstimator, accepted: Accepted, X: Any, y: Any) -> tuple[Sample, dict[str, Any]]:
@@ -103,7 +127,7 @@ def read(estimator: BaseEstimator, accepted: Accepted, X: Any, y: Any) -> tuple[
     if lazy and points and _takes_blocks(accepted):
         return _read_lazy(estimator, X, y, accepted)
     if lazy:
-        _refuse_lazy_rows(estimator, X)
+        _refuse_lazy_rows(estimator, accepted, X)
     one_pass = accepted.one_pass and points and is_tall(X)
     twin = copy.copy(estimator)  # the estimator itself is not changed until the fit has succeeded
     values = checked_rows(twin, X, accepted.sparse, accepted.missing, finite=not one_pass, least=2)
@@ -143,12 +167,11 @@ def _outline(rows: LazyRows) -> Any:
     return rows.meta if hasattr(rows.meta, "columns") else np.empty((0, rows.width), rows.dtype)
 
 
-def _refuse_lazy_rows(estimator: Any, X: Any) -> None:
-    name = type(estimator).__name__
-    asks = getattr(estimator, "_needs_rows", lambda: None)()
-    ways = "; landmarks=m lets m rows stand for all of them" if _stays_by_landmarks(estimator) else ""
-    ways = getattr(estimator, "_elsewhere", ways)
-    refuse_lazy(X, why=f"{name}{f' with {asks}' if asks else ''} needs all rows in the memory of one process{ways}")
+def _refuse_lazy_rows(estimator: Any, accepted: Accepted, X: Any) -> None:
+    asks = rows_needed_by(estimator)
+    ways = "; landmarks=m lets m rows stand for all of them" if _stays_by_landmarks(estimator) else accepted.instead
+    why = f"{accepted.name}{f' with {asks}' if asks else ''} needs all rows in the memory of one process{ways}"
+    refuse_lazy(X, why=why)
 
 
 def _stays_by_landmarks(estimator: Any) -> bool:

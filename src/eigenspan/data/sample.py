@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Self, cast
 
 import numpy as np
 
 from .._types import Index, Matrix
 from ..numerics.nearest.row_lookup import Contraction
+from .rows.moments import Moments, Sums
 from .x import XKind
 from .y_values import Coordinates, YKind
 
@@ -53,6 +55,15 @@ class Sample(Generic[X_co, Y_co]):
     rows: Index | None = None
     features: Any = None
     graph: Any = None
+    #: Statistics of rows that arrived in parts, where these are all that is left of them.
+    past: Any = None
+
+    @cached_property
+    def sums(self) -> Sums:
+        """Moments of the rows by class, in one pass, or in two where products of the rows would lose digits."""
+        if self.past is not None or self.y is not None:
+            return Sums.by_class(self.x.values, self.y) if self.past is None else self.past
+        return Sums.without_classes(Moments.read(self.x.values))
 
     @property
     def n(self) -> int:

@@ -53,7 +53,7 @@ class ClassLabels:
 
     def read_lazy(self, y: TableLike | None, rows: LazyRows, *, name: str, unlabeled: object) -> LazyClasses:
         refuse_none(y, name)
-        return LazyClasses(rows.beside(y), unlabeled=unlabeled, name=name, at_least=self.at_least)
+        return LazyClasses(rows.aligned(y), unlabeled=unlabeled, name=name, at_least=self.at_least)
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,11 @@ class Responses:
         self, y: TableLike | None, rows: LazyRows, *, name: str, unlabeled: object
     ) -> LazyClasses | LazyNumbers:
         refuse_none(y, name)
-        column = rows.beside(y)
+        column = rows.aligned(y)
         meta = column.meta  # an empty block, whose types may already say that y is numeric
         kinds = list(meta.dtypes) if hasattr(meta, "dtypes") and meta.ndim == 2 else [meta.dtype]
         if all(getattr(kind, "kind", "O") in "iufmM" for kind in kinds) or not column.reduce(
-            names_classes, operator.or_
+            names_classes, add=operator.or_
         ):
             return LazyNumbers.of(column, name)
         return LazyClasses(column, unlabeled=None, name=name, at_least=2)

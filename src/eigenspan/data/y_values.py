@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from .._types import Array, Index, Labels, Mask
 from ..numerics.nearest.row_lookup import Contraction
+from .rows.row_storage import Rows, Statistic
 
 
 class YKind(Protocol):
@@ -44,8 +46,28 @@ class Classes:
     def known(self) -> Mask:
         return np.asarray(self.codes >= 0)
 
+    @property
+    def n(self) -> int:
+        return int(self.codes.size)
+
+    def reduce(self, rows: Rows, statistic: Callable[..., Statistic]) -> Statistic:
+        """``statistic(rows, codes, classes)`` of rows that have these classes."""
+        return rows.reduce(lambda X: statistic(X, self.codes, self.count))
+
     def take(self, rows: Index) -> Classes:
         return replace(self, codes=self.codes[rows], given=self.given[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class PastClasses:
+    """Classes of rows that arrived in parts: their names, and how many rows there are."""
+
+    names: Labels
+    n: int
+
+    @property
+    def count(self) -> int:
+        return int(self.names.size)
 
 
 @dataclass(frozen=True, eq=False)

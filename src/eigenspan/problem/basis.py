@@ -22,20 +22,24 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
-from ..data.rows.moments import Moments
-from ..data.rows.projected import Rows
-from ..data.rows.storage import is_tall, on_disk
+from ..data.rows.centred_rows import CentredRows
+from ..data.rows.dask_rows import LazyRows
+from ..data.rows.moments import Moments, Sums
+from ..data.rows.row_storage import held
+from ..data.rows.storage import Elsewhere, is_tall, not_in_memory, on_disk
 from ..data.x import KernelValues
 from ..errors import ConvergenceError, DegenerateWarning, InputError, KernelError, warn
 from ..graphs.landmarks import choose_landmarks, suggested_landmarks
 from ..numerics.eigen import dense
 from ..numerics.eigen.centred import Centred, Partners, column_means, leading_axes
 from ..numerics.memory import human_bytes, require
+from .distributed_quadratic import lazy_quadratic
 from .form import Form
 from .kernels import feature_axes, gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
 from .map import Map, Raw
 from .orientation import TIED, relative_gap
 from .row_space import factor_axes, row_space, row_space_memory, scatter_axes, weighted_sum
+from .scatters import Scatters, split, written_out
 from .spectrum import Spectrum, seed_of
 
 Array = NDArray[np.float64]
@@ -56,8 +60,11 @@ class Samples:
     def centred(self, weights: Array | None) -> Samples:
         return self
 
+    def about(self, M: Form) -> Samples:
+        return self
+
     def restrict(self, M: Form) -> Form:
-        return M
+        return written_out(M)
 
     def constant(self) -> Array | None:
         return np.ones((self.n, 1))
@@ -106,6 +113,11 @@ class Features:
         Singular values of the centred rows along the coordinates, where these are the principal axes and known to all digits.
     digits_lost : bool
         A warning has said that rounding shows in all features of a kernel.
+    sums : Sums or None
+        The sums by class that the basis was made of; scatters of these classes are restricted from them.
+    classes : Classes, LazyClasses, PastClasses or None
+    source : array, LazyRows, PastRows or None
+        The rows behind the sums, wherever they are stored.
     """
 
     rows: Callable[[Any], Any]
@@ -118,6 +130,9 @@ class Features:
     count: int = 0
     sizes: Array | None = None
     digits_lost: bool = False
+    sums: Sums | None = None
+    classes: Any = None
+    source: Any = None
 
     @cached_property
     def Z(self) -> Array:
@@ -130,6 +145,11 @@ class Features:
         Z = raw - self.offset
         return Z if self.lift is None else Z @ np.asarray(self.lift)
 
+    @cached_property
+    def scatters(self) -> Scatters:
+        """The sums over the coordinates."""
+        return Scatters.of_sums(self, self.sums)
+
     @property
     def dim(self) -> int:
         return self.offset.size if self.lift is None else self.lift.shape[1]
@@ -137,7 +157,12 @@ class Features:
     @property
     def _is_plain(self) -> bool:
         """Rows in memory, dense and in double precision: a centred copy is the fastest."""
-        return not sp.issparse(self.raw) and self.raw.dtype == np.float64 and not on_disk(self.raw)
+        return (
+            self.raw is not None
+            and not sp.issparse(self.raw)
+            and self.raw.dtype == np.float64
+            and not on_disk(self.raw)
+        )
 
     @property
     def is_held(self) -> bool:
@@ -150,26 +175,63 @@ class Features:
 
     def centred(self, weights: Array | None) -> Features:
         """Move the origin to the weighted mean (uniform for weights that sum to nothing; zero offset for None)."""
-        n = self.raw.shape[0]
+        n = self._at_hand.shape[0]
         if weights is None:
             return replace(self, offset=np.zeros(self.raw.shape[1]), scores=None)
         total = float(weights.sum())
         if abs(total) <= 1e-12 * max(float(np.abs(weights).sum()), np.finfo(float).tiny):
             weights, total = np.ones(n), float(n)
         scores = None if self.scores is None else self.scores - weights @ self.scores / total
-        return replace(self, offset=weighted_sum(weights, self.raw) / total, scores=scores)
+        return replace(self, offset=weighted_sum(weights, self._at_hand) / total, scores=scores)
+
+    def about(self, M: Form) -> Features:
+        """Move the origin to the mean with weights M 1, which is the mean of all rows where these vanish."""
+        if self.sums is None:
+            return self.centred(masses_of(written_out(M)))
+        scatters, rest = split(M)
+        if rest is not None and not rest.kills_constant:
+            return replace(self.centred(masses_of(written_out(M))), sums=None)
+        labelled = any(P.kind == "labelled" for _, P in scatters)
+        return replace(self, offset=self.sums.labelled.mean) if labelled else self
+
+    @property
+    def _at_hand(self) -> Any:
+        """The rows, in memory or in a file; raises where they are elsewhere."""
+        X = self.source if self.raw is None else self.raw
+        if X is None or isinstance(X, Elsewhere):
+            raise not_in_memory("A form over the rows")
+        return X
 
     def restrict(self, M: Form) -> Form:
-        """``Z'MZ`` as a dense form over the coordinates."""
-        n, D = self.raw.shape
-        if self.is_held or (self.lift is not None and n * self.dim <= D**2):
+        """``Z'MZ`` as a dense form over the coordinates: scatters of classes from the sums, where the basis was made of these."""
+        if self.sums is None:
+            return self._over_rows(written_out(M))
+        scatters, rest = split(M)
+        found = [a * self.scatters.value(P.kind) for a, P in scatters if P.classes in (self.classes, None)]
+        others = tuple((a, P) for a, P in scatters if P.classes not in (self.classes, None))
+        if others:
+            more = written_out(Form(M.n, pairs=others, psd=M.psd))
+            rest = more if rest is None else rest + more
+        if rest is not None:
+            found.append(self._over_rows(rest))
+        return sum(found[1:], found[0])
+
+    def _over_rows(self, M: Form) -> Form:
+        """The same from the rows, for a form without scatters."""
+        if isinstance(self.source, LazyRows) and M.sparse is not None:
+            along = None if self.sizes is None else np.asarray(self.lift)
+            G = lazy_quadratic(M.sparse, self.source, self.offset, along)
+            return self.compress(G, psd=M.psd) if along is None else Form(self.dim, dense=G, psd=M.psd)
+        X = self._at_hand
+        n, D = X.shape
+        if self.is_held or (self.raw is not None and self.lift is not None and n * self.dim <= D**2):
             return Form(self.dim, dense=M.quadratic(self.Z), psd=M.psd)
-        if not sp.issparse(self.raw) or self.sizes is not None:
+        if not sp.issparse(X) or self.sizes is not None:
             # along axes whose variances differ much, products of the features would lose the digits of the small ones
             axes = None if self.sizes is None else np.asarray(self.lift)
-            G = M.quadratic(Rows(self.raw, self.offset, axes))
+            G = M.quadratic(CentredRows(X, self.offset, axes))
             return self.compress(G, psd=M.psd) if axes is None else Form(self.dim, dense=G, psd=M.psd)
-        C, m1 = Centred.of(self.raw, self.offset), M.ones()  # implicit centring: (X − 1c')'M(X − 1c')
+        C, m1 = Centred.of(X, self.offset), M.ones()  # implicit centring: (X − 1c')'M(X − 1c')
         x1, c = C.X.T @ m1, C.mean
         G = M.quadratic(C.X) - np.outer(x1, c) - np.outer(c, x1) + m1.sum() * np.outer(c, c)
         return self.compress(dense.symmetric(G), psd=M.psd)
@@ -200,7 +262,7 @@ class Features:
         if sp.issparse(self.raw):
             return Centred.of(self.raw, self.offset).forward(self.lifted(V))
         if self.lift is None or not self._is_plain:
-            return Rows(self.raw, self.offset).project(self.lifted(V), precision)
+            return CentredRows(self.raw, self.offset).project(self.lifted(V), precision)
         return self.Z @ V
 
     def map(self, V: Array, spectrum: Spectrum) -> Map:
@@ -324,6 +386,13 @@ class Features:
         return Features(Raw(), X, _noted(lift), moments.mean, scatter=whole.scatter, count=moments.n, sizes=sizes)
 
     @staticmethod
+    def of_sums(sums: Sums, X: Any, classes: Any) -> Features:
+        """From sums by class over the rows X, which need not be in memory. Forms of these classes need no other pass."""
+        full = True if sums.is_full else None if sums.everyone.root is None else False
+        basis = Features.of_moments(sums.everyone, held(X), full=full)
+        return replace(basis, sums=sums, classes=classes, source=X)
+
+    @staticmethod
     def kernel(
         kernel: Any,
         X: Any,
@@ -369,6 +438,14 @@ class Features:
                 f"{K.max():.6g}, and nothing positive is left of them after centring."
             )
         return Features(rows, K, lift, K.mean(axis=0), relative_ridge=relative_ridge, digits_lost=lost)
+
+
+def masses_of(M: Form) -> Array:
+    """``M 1``, exactly zero where it is no more than rounding in the entries of M: a mean of rounding errors is no centre."""
+    if M.kills_constant:
+        return np.zeros(M.n)
+    masses = M.ones()
+    return np.where(np.abs(masses) <= 1e-12 * np.abs(M.diagonal()).max(initial=0.0), 0.0, masses)
 
 
 def _noted(lift: Any) -> Any:

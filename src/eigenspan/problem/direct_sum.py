@@ -10,7 +10,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from .._types import Array
-from .basis import Features
+from .basis import Features, masses_of
 from .form import Form
 from .map import Map
 from .spectrum import Spectrum
@@ -33,6 +33,9 @@ class DirectSum:
         sizes = np.cumsum([view.raw.shape[0] for view in self.views])[:-1]
         parts = [None] * len(self.views) if weights is None else np.split(weights, sizes)
         return DirectSum([view.centred(part) for view, part in zip(self.views, parts, strict=True)])
+
+    def about(self, M: Form) -> DirectSum:
+        return self.centred(masses_of(M))
 
     def restrict(self, M: Form) -> Form:
         Z = sp.csr_array(la.block_diag(*[view.Z for view in self.views]))

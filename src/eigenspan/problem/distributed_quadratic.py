@@ -15,9 +15,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
+from ..data.rows.centred_rows import CentredRows
 from ..data.rows.cluster import client_of_dask, compute, folded, large_graph
 from ..data.rows.dask_rows import LazyRows, block_numbers, block_rows
-from ..data.rows.projected import Rows
 from ..numerics.memory import human_bytes, require
 from ..numerics.threads import threads
 from .form import Form
@@ -107,11 +107,11 @@ _Rule = tuple[Array, Array | None, Any, str]
 def _inside(block: Any, S: sp.csr_array, rule: _Rule) -> tuple[int, Array]:
     origin, axes, dtype, name = rule
     with threads(1):
-        return 0, Form(S.shape[0], sparse=S).quadratic(Rows(block_numbers(block, dtype, name), origin, axes))
+        return 0, Form(S.shape[0], sparse=S).quadratic(CentredRows(block_numbers(block, dtype, name), origin, axes))
 
 
 def _across(one: Any, two: Any, S: sp.csr_array, rule: _Rule) -> tuple[int, Array]:
     """Both halves, above the diagonal and below it."""
     with threads(1):
-        G = Rows(one, *rule[:2])[:].T @ (S @ Rows(two, *rule[:2])[:])
+        G = CentredRows(one, *rule[:2])[:].T @ (S @ CentredRows(two, *rule[:2])[:])
     return 0, G + G.T

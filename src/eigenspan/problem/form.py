@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._types import Array, Integers, Matrix
-from ..data.rows.projected import Rows
+from ..data.rows.centred_rows import CentredRows
 from ..data.rows.storage import blocks
 from ..errors import InputError
 from ..graphs.neighbours.connect import Needs, strongest
@@ -142,11 +142,11 @@ class Form:
         return out
 
     def quadratic(self, Z: Matrix) -> Array:
-        """``Z'MZ``, symmetric, for dense or sparse Z, or `Rows`, which are read a block at a time.
+        """``Z'MZ``, symmetric, for dense or sparse Z, or `CentredRows`, which are read a block at a time.
 
         A factor form is squared, so the result of a PSD part is PSD.
         """
-        if isinstance(Z, Rows):
+        if isinstance(Z, CentredRows):
             return _blockwise_quadratic(self, Z)
         r = Z.shape[1]
         out = np.zeros((r, r))
@@ -315,7 +315,7 @@ def _sparse_quadratic(S: sp.csr_array, Z: Matrix, columns: int = 256) -> Array:
     return out
 
 
-def _gathered(S: sp.csr_array, Z: Rows) -> Iterator[tuple[slice, Array]]:
+def _gathered(S: sp.csr_array, Z: CentredRows) -> Iterator[tuple[slice, Array]]:
     """``S @ Z`` a few rows at a time, with only the rows of Z that these touch in memory."""
     n, D = S.shape[0], Z.shape[1]
     step = max(1, _GATHERED * n // max(1, S.nnz * D))
@@ -326,7 +326,7 @@ def _gathered(S: sp.csr_array, Z: Rows) -> Iterator[tuple[slice, Array]]:
         yield slice(i, i + step), local @ Z[touched]
 
 
-def _blockwise_quadratic(M: Form, Z: Rows) -> Array:
+def _blockwise_quadratic(M: Form, Z: CentredRows) -> Array:
     """``Z'MZ`` without a copy of Z: neighbours are gathered for the graph parts, everything else is one pass over the rows."""
     D = Z.shape[1]
     out = np.zeros((D, D))

@@ -152,7 +152,7 @@ def landmark_kernel(kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 
 def _moments(rows: KernelRows, X: Any, axes: Array, near: Array) -> tuple[Array, Array]:
     """Mean kernel row and centred scatter of the features in one pass; sums are about `near`, a guess of the mean."""
     sums = partial(_sums, rows=rows, axes=axes, near=near)
-    n, total, scatter = X.reduce(sums, _added) if isinstance(X, LazyRows) else sums(X)
+    n, total, scatter = X.reduce(sums, add=_added) if isinstance(X, LazyRows) else sums(X)
     shift = (total / n) @ axes
     return near + total / n, dense.symmetric(scatter - n * np.outer(shift, shift))
 

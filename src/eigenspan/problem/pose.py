@@ -30,6 +30,7 @@ from .direct_sum import DirectSum
 from .form import Form, diagonal, identity
 from .orientation import relative_gap
 from .scale import Unit
+from .scatters import Scatter, extent
 from .spectrum import Facts, Spectrum, report_resolution, seed_of
 from .standard_form import Standard, ridged, standardise
 
@@ -170,11 +171,10 @@ def pose(
         raise InputError("Give exactly one of minimise= and maximise=.")
     if isinstance(unit, str) and unit not in ("embedding", "projection"):
         raise InputError(f'unit={unit!r} must be a Form, "embedding" (Y\'Y = I) or "projection" (V\'V = I).')
-    masses = basis.masses if isinstance(basis, Samples) else None
-    M = (identity(form.n) if masses is None else diagonal(masses)) if isinstance(unit, str) else unit
-    basis = basis.centred(_masses(M) if center else None)
+    M = _every_point(basis, form.n) if isinstance(unit, str) else unit
+    basis = basis.about(M) if center else basis.centred(None)
     A = basis.restrict(form)
-    trivial = isinstance(unit, str) and (unit == "projection" or (isinstance(basis, Samples) and masses is None))
+    trivial = isinstance(unit, str) and (unit == "projection" or (isinstance(basis, Samples) and basis.masses is None))
     B = None if trivial else basis.restrict(M)
     relative = getattr(basis, "relative_ridge", 0.0) if relative_ridge is None else relative_ridge
     if over is not None:
@@ -182,7 +182,7 @@ def pose(
         below = below if isinstance(basis, Samples) else with_ridge(below, ridge, relative)
         exclude = basis.constant() if form.kills_constant or over.kills_constant else None
         return Posed(TraceRatio(A, below, sense, B, exclude), basis, scale or Unit(), skip)
-    size = 0.0 if isinstance(basis, Samples) else _mean_eigenvalue(form, M) * (basis.size() if B is None else 1.0)
+    size = _size(form, M, basis, B)
     if B is not None and not isinstance(basis, Samples):
         if sense == "min" and form.psd:
             A = with_ridge(A, ridge, relative)
@@ -193,27 +193,30 @@ def pose(
     return Posed(TraceProblem(A, B, sense, exclude), basis, scale or Unit(), skip, size=size)
 
 
-def _mean_eigenvalue(form: Form, M: Form) -> float:
-    """Return the mean eigenvalue of the form under the unit M over all functions of the samples.
+def _every_point(basis: Basis, n: int) -> Form:
+    """The unit Y'Y of all points; of centred features that were made of sums it is the scatter of all rows."""
+    if isinstance(basis, Features) and basis.sums is not None:
+        return Form(n, pairs=((1.0, Scatter("everyone", None, lambda codes: identity(n))),), psd=True)
+    return diagonal(basis.masses) if isinstance(basis, Samples) and basis.masses is not None else identity(n)
+
+
+def _size(form: Form, M: Form, basis: Basis, B: Form | None) -> float:
+    """Return the mean eigenvalue of the form under the unit M over all functions of the samples; zero where these are the basis.
 
     The eigenvalues over the few functions that a basis spans may all be zero; computed values are then rounding errors of this size.
     """
-    unit = float(np.abs(M.diagonal()).sum())
-    return float(np.abs(form.diagonal()).sum()) / unit if unit > np.finfo(float).tiny else 0.0
+    if isinstance(basis, Samples):
+        return 0.0
+    scatters = basis.scatters if isinstance(basis, Features) and basis.sums is not None else None
+    unit = extent(M, scatters)
+    mean = extent(form, scatters) / unit if unit > np.finfo(float).tiny else 0.0
+    return mean * (basis.size() if B is None else 1.0)
 
 
 def share_of(plain: Form, ridged: Form) -> float:
     """Return the ratio of the traces of a unit without and with a ridge, by which eigenvalues shrink on average."""
     whole = float(ridged.diagonal().sum())
     return max(float(plain.diagonal().sum()), 0.0) / whole if whole > np.finfo(float).tiny else 1.0
-
-
-def _masses(M: Form) -> Array:
-    """Return ``M 1``, with entries that are rounding errors of M set to zero: they must not determine the centre."""
-    if M.kills_constant:
-        return np.zeros(M.n)
-    masses = M.ones()
-    return np.where(np.abs(masses) <= 1e-12 * np.abs(M.diagonal()).max(initial=0.0), 0.0, masses)
 
 
 def with_ridge(M: Form, ridge: float | None, relative: float = 0.0) -> Form:

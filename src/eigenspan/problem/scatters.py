@@ -1,39 +1,41 @@
-"""Scatter between and within classes over the coordinates of a basis, however the rows were read: at once, from a file or in parts."""
+"""Scatter between and within classes: a part of forms over the samples, and its value over the coordinates of a basis."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from .._types import Array, Index
 from ..data.rows.moments import Sums
-from ..data.rows.storage import on_disk
-from .basis import Features
 from .form import Form
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.intp]
+if TYPE_CHECKING:
+    from .basis import Features
+
+#: What a scatter is of: class means about the mean of the labelled rows, labelled rows about their class means, about their mean, and
+#: about the origin, class sums about the mean, and all rows about their mean.
+Kind = Literal["between", "within", "total", "labelled", "sums", "everyone"]
 
 
 @dataclass(frozen=True, eq=False)
 class Scatters:
-    """What a discriminant needs of the data.
+    """What a discriminant needs of the data, over the coordinates of a basis.
 
     Attributes
     ----------
     basis : Features
         Its origin is the mean of all rows.
     counts, means : ndarray of shape (c,), (c, r)
-        Labelled rows of every class, and their mean over the coordinates.
+        Labelled rows of every class, and their mean.
     between, within, everyone : Form
-        Scatter of the class means, of the labelled rows about them, and of all rows about their mean, over the coordinates.
+        Scatter of the class means, of the labelled rows about them, and of all rows about their mean.
     sums : Sums or None
         Over the features themselves, where these are all that was needed: rows can be added to them.
-    smooth : Form or None
-        ``Z'LZ`` of a graph of all rows, where there is one.
     """
 
     basis: Features
@@ -43,54 +45,127 @@ class Scatters:
     within: Form
     everyone: Form
     sums: Sums | None = None
-    smooth: Form | None = None
 
     @staticmethod
-    def of_sums(sums: Sums, X: Any = None) -> Scatters:
-        """From sums over the rows, which need not be at hand."""
-        full = True if sums.is_full else None if sums.everyone.root is None else False
-        return _over(Features.of_moments(sums.everyone, X, full=full), sums, sums)
-
-    @staticmethod
-    def of_rows(X: Any, codes: Codes, classes: int) -> Scatters:
-        """In one pass over many rows of few features, which stay where they are."""
-        return Scatters.of_sums(Sums.read(X, codes, classes), None if on_disk(X) else X)
-
-    @staticmethod
-    def of_classes(X: Any, y: Any) -> Scatters:
-        """The same of classes y that were read with the rows, wherever both lie."""
-        return Scatters.of_sums(Sums.by_class(X, y), None if on_disk(X) else X)
-
-    @staticmethod
-    def of_features(features: Any, X: Any, y: Any, relative_ridge: float = 1e-3) -> Scatters:
-        """Of the features of rows that lie elsewhere, worked out there; the basis has the ridge of kernels."""
-        found = Scatters.of_classes(X.mapped(features, features.axes.shape[1]), y)
-        return replace(found, basis=replace(found.basis, rows=features, relative_ridge=relative_ridge))
-
-    @staticmethod
-    def of_basis(basis: Features, codes: Codes, classes: int) -> Scatters:
-        """Of samples whose coordinates are at hand; sparse ones stay sparse."""
+    def of(basis: Features, classes: Any) -> Scatters:
+        """Of classes, from the sums that the basis was made of or else from the coordinates of the rows; sparse rows stay sparse."""
+        if basis.sums is not None:
+            return basis.scatters
+        codes, count = classes.codes, classes.count
         if sp.issparse(basis.raw) and basis.scores is None:
-            sums = Sums.of(basis.raw, codes, classes)
-            return _over(basis, sums if basis.lift is None else sums.factored(basis.raw, codes), None)
+            sums = Sums.of(basis.raw, codes, count)
+            sums = sums if basis.lift is None else sums.factored(basis.raw, codes)
+            return replace(Scatters.of_sums(basis, sums), sums=None)
         basis = basis.centred(np.ones(basis.raw.shape[0]))
-        own = Sums.of(basis.Z, codes, classes)
-        between, within, everyone = (Form(basis.dim, dense=S, psd=True) for S in _parts(own))
-        return Scatters(basis, own.labelled.counts, own.labelled.means, between, within, everyone)
+        own = Sums.of(basis.Z, codes, count)
+        forms: Any = (Form(basis.dim, dense=S, psd=True) for S in _parts(own))
+        return Scatters(basis, own.labelled.counts, own.labelled.means, *forms)
 
+    @staticmethod
+    def of_sums(basis: Features, sums: Any) -> Scatters:
+        """From sums over the features, turned to the coordinates."""
+        means = sums.labelled.about(basis.offset)
+        means = means if basis.lift is None else means @ np.asarray(basis.lift)
+        if basis.lift is None or sums.everyone.root is None:
+            between, within, everyone = (basis.compress(S) for S in _parts(sums))
+        else:
+            roots: Any = (sums.labelled.gaps(), sums.labelled.root, sums.everyone.root)
+            between, within, everyone = (basis.compress_root(F) for F in roots)
+            everyone = everyone if basis.sizes is None else basis.total()
+        return Scatters(basis, sums.labelled.counts, means, between, within, everyone, sums)
 
-def _over(basis: Features, sums: Sums, kept: Sums | None) -> Scatters:
-    """Sums over the features, turned to the coordinates."""
-    means = sums.labelled.about(basis.offset)
-    means = means if basis.lift is None else means @ np.asarray(basis.lift)
-    if basis.lift is None or sums.everyone.root is None:
-        between, within, everyone = (basis.compress(S) for S in _parts(sums))
-    else:
-        roots: Any = (sums.labelled.gaps(), sums.labelled.root, sums.everyone.root)
-        between, within, everyone = (basis.compress_root(F) for F in roots)
-        everyone = everyone if basis.sizes is None else basis.total()
-    return Scatters(basis, sums.labelled.counts, means, between, within, everyone, kept)
+    def value(self, kind: Kind) -> Form:
+        """The scatter of this kind. "labelled" is about the mean of the labelled rows, which is then the origin."""
+        if kind == "sums":
+            S = (self.means - self.counts @ self.means / self.counts.sum()) * self.counts[:, None]
+            return Form(S.shape[1], dense=S.T @ S, psd=True)
+        if kind in ("total", "labelled"):
+            return self.between + self.within
+        return {"between": self.between, "within": self.within, "everyone": self.everyone}[kind]
+
+    def trace(self, kind: Kind) -> float:
+        """The trace of the scatter's form over the samples."""
+        assert self.sums is not None
+        m, c, own = float(self.counts.sum()), self.counts.size, float(self.counts @ self.counts)
+        traces = {"between": c - 1.0, "within": m - c, "total": m - 1.0, "labelled": m, "everyone": self.sums.n - 1.0}
+        return m - own / m if kind == "sums" else traces[kind]
 
 
 def _parts(sums: Sums) -> tuple[Array, Array, Array]:
     return sums.labelled.between(), sums.labelled.scatter, sums.everyone.scatter
+
+
+# ---------------------------------------------------------------------- as a part of a form
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """A scatter of classes as a part of a form.
+
+    A basis that was made of sums over the rows restricts it from these sums, wherever the rows are. Any other one multiplies with the
+    form over the samples, `form`, which needs the class of every row in memory.
+
+    Attributes
+    ----------
+    kind : str
+    classes : Classes, LazyClasses, PastClasses or None
+        None for the scatter of all rows.
+    write : callable
+        ``codes -> Form`` over the samples.
+    """
+
+    kind: Kind
+    classes: Any
+    write: Callable[[Any], Form]
+
+    @cached_property
+    def form(self) -> Form:
+        return self.write(None if self.classes is None else self.classes.codes)
+
+    def __matmul__(self, Z: Array) -> Array:
+        return self.form @ Z
+
+    def quadratic(self, Z: Any) -> Array:
+        return self.form.quadratic(Z)
+
+    def diagonal(self) -> Array:
+        return self.form.diagonal()
+
+    def bound(self) -> float:
+        return self.form.norm()
+
+    def scaled(self, s: Array) -> Any:
+        return replace(self, write=lambda codes: self.form.scaled(s))
+
+    def to_dense(self) -> Array:
+        return self.form.to_dense()
+
+
+def scatter_form(kind: Kind, classes: Any, write: Callable[[Index], Form], kills_constant: bool = False) -> Form:
+    """A form of one scatter. Class codes of all rows in memory are written out at once."""
+    if isinstance(classes, np.ndarray):
+        return write(classes)
+    return Form(classes.n, pairs=((1.0, Scatter(kind, classes, write)),), psd=True, kills_constant=kills_constant)
+
+
+def split(M: Form) -> tuple[list[tuple[float, Scatter]], Form | None]:
+    """The scatters in a form with their factors, and the rest; None if there is none."""
+    found = [(a, P) for a, P in M.pairs if isinstance(P, Scatter)]
+    rest = replace(M, pairs=tuple((a, P) for a, P in M.pairs if not isinstance(P, Scatter)))
+    empty = rest.sparse is None and rest.dense is None and rest.low_rank is None and not (rest.roots or rest.pairs)
+    return found, None if empty and found else rest
+
+
+def written_out(M: Form) -> Form:
+    """The same form with its scatters as forms over the samples."""
+    scatters, rest = split(M)
+    if not scatters:
+        return M
+    forms = [P.form * a for a, P in scatters] + ([] if rest is None else [rest])
+    return replace(sum(forms[1:], forms[0]), psd=M.psd, kills_constant=M.kills_constant)
+
+
+def extent(M: Form, scatters: Scatters | None) -> float:
+    """Sum of the absolute diagonal of a form over the samples, of its scatters by their traces where the samples are not at hand."""
+    found, rest = split(M)
+    if scatters is None or not found:
+        return float(np.abs(written_out(M).diagonal()).sum())
+    return sum(abs(a) * scatters.trace(P.kind) for a, P in found) + (0.0 if rest is None else extent(rest, None))

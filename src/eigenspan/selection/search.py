@@ -233,12 +233,11 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
         """Return the mean positive eigenvalue of the unit, from all labels; 0 if the axes are orthonormal or the unit is zero."""
         estimator = clone(self.estimator)
         sample, _ = estimator._read_sample(X, y)
-        codes = sample.y.codes
         basis = features_of(estimator, sample).centred(np.ones(sample.n))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EigenspanWarning)  # the final fit issues the same warnings
-            unit = estimator._labelled(checked_points(estimator, basis, sample), codes)[1]
-        B = unit_over(basis, unit, codes)
+            unit = estimator._labelled(checked_points(estimator, basis, sample), sample.y)[1]
+        B = unit_over(basis, unit, sample.y)
         return 0.0 if B is None else mean_on_range(B)
 
     def _folds(self, codes: Index) -> list[Index]:
@@ -301,8 +300,9 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
             with collect(), threads(estimator.n_jobs):
                 if not parts:
                     for masked, _, _ in hidden:
-                        form, unit = estimator._labelled(points, masked)
-                        parts.append((basis.restrict(form), unit_over(basis, unit, masked)))
+                        y = replace(sample.y, codes=masked)
+                        form, unit = estimator._labelled(points, y)
+                        parts.append((basis.restrict(form), unit_over(basis, unit, y)))
                 if estimator.gamma and estimator.alpha not in smooth:
                     smooth[estimator.alpha] = basis.restrict(estimator._unlabelled(points))
                 right = 0.0

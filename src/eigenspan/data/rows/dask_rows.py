@@ -19,7 +19,7 @@ from ...errors import InputError
 from ...numerics.memory import is_lazy, require
 from ...numerics.threads import threads
 from .cluster import compute, folded, shared
-from .storage import Elsewhere, refuse_non_finite
+from .storage import Elsewhere, not_in_memory, refuse_non_finite
 
 Index = NDArray[np.intp]
 
@@ -114,28 +114,26 @@ class LazyRows(Elsewhere):
 
     # ------------------------------------------------------------------ what is done with it
     def reduce(
-        self, function: Callable[..., Any], add: Callable[[Any, Any], Any] = operator.add, *others: LazyRows
+        self, statistic: Callable[..., Any], *aligned: LazyRows, add: Callable[[Any, Any], Any] = operator.add
     ) -> Any:
-        """``function(block, *blocks of others)`` of every block, added up by a tree, always in the same order.
+        """``statistic(block, *aligned blocks)`` of every block, added up by a tree, always in the same order.
 
-        The others have the blocks of this one (`beside`). Every block must hold the rows that it is known to, and as many as the
-        others: nothing is dropped. NaN and infinity that the function refuses are told of by their row among all rows.
+        The aligned rows have the blocks of these (`aligned`). Every block must have its known number of rows, and as many as the aligned
+        ones. NaN and infinity that the statistic refuses are reported with their row number among all rows.
         """
         import dask
 
-        rule = _Leaf(
-            function, self.dtype, (self.name, *(other.name for other in others)), tuple(o.dtype for o in others)
-        )
+        rule = _Leaf(statistic, self.dtype, (self.name, *(o.name for o in aligned)), tuple(o.dtype for o in aligned))
         task, leaf = shared(rule), dask.delayed(_run, pure=False)
         starts = [None] * len(self.parts) if self.known is None else self.starts.tolist()
         sizes = [None] * len(self.parts) if self.known is None else self.sizes.tolist()
-        blocks = zip(starts, sizes, self.parts, *(other.parts for other in others), strict=True)
+        blocks = zip(starts, sizes, self.parts, *(other.parts for other in aligned), strict=True)
         try:
             rows, total = compute(folded([leaf(task, *block) for block in blocks], add))
         except InputError:
             if self.known is not None:
                 raise
-            return self.counted().reduce(function, add, *others)  # raises again, and knows the row
+            return self.counted().reduce(statistic, *aligned, add=add)  # raises again, with the row number
         if self.known is not None and rows != self.shape[0]:
             raise InputError(f"{rows} of {self.shape[0]} rows of {self.name} were read.")
         return total
@@ -169,6 +167,9 @@ class LazyRows(Elsewhere):
             refuse_non_finite(found[bad[:1]], int(np.asarray(rows)[bad[0]]), self.name)
         return found
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise not_in_memory("This use of X")
+
     def sample(self, m: int, random_state: Any = 0) -> Index:
         """Numbers of m different rows in ascending order, each set of them as likely as any other; all of them where there are no more."""
         n = self.shape[0]
@@ -177,7 +178,7 @@ class LazyRows(Elsewhere):
         seed = random_state.randint(2**31 - 1) if isinstance(random_state, np.random.RandomState) else random_state
         return np.sort(np.random.default_rng(seed).choice(n, m, replace=False)).astype(np.intp)
 
-    def map(self, function: Callable[[Any], Any], width: int, dtype: Any) -> Any:
+    def images(self, function: Callable[[Any], Any], width: int, dtype: Any) -> Any:
         """``function`` of every block as a lazy Dask array of the same chunks, `width` columns (0: a vector) of this type.
 
         The function must be picklable; it is sent to the workers once.
@@ -194,11 +195,11 @@ class LazyRows(Elsewhere):
             meta=np.empty((0,) * len(chunks), dtype),
         )
 
-    def mapped(self, function: Callable[[Any], Any], width: int) -> LazyRows:
+    def map(self, function: Callable[[Any], Any], width: int) -> LazyRows:
         """The images of the rows, in double precision and in the same blocks; rows are looked through for NaN before."""
-        return lazy_rows(self.map(_Checked(function), width, np.dtype(np.float64)), self.name, numbers=True)
+        return lazy_rows(self.images(_Checked(function), width, np.dtype(np.float64)), self.name, numbers=True)
 
-    def beside(self, other: Any, name: str = "y", *, numbers: bool = False) -> LazyRows:
+    def aligned(self, other: Any, name: str = "y", *, numbers: bool = False) -> LazyRows:
         """Another collection, or an array in memory, over the same rows in the same blocks; as they come unless `numbers` are wanted."""
         table = other if is_lazy(other) else _cut(other, self.counted(), name)
         found = lazy_rows(table, name, numbers=numbers)

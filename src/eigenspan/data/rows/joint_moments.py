@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,8 +13,8 @@ from numpy.typing import NDArray
 
 from ..._diagnostics import stage
 from ...errors import InputError
-from .dask_rows import LazyRows
-from .moments import Moments
+from .moments import Moments, OfMoments
+from .row_storage import rows_of
 from .storage import Joined, refuse_non_finite
 from .triangular import Root, triangular
 
@@ -23,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class JointMoments:
+class JointMoments(OfMoments):
     """Mean and scatter of all views side by side. Those of parts of the rows add up to those of the whole.
 
     Attributes
@@ -43,22 +42,8 @@ class JointMoments:
     @staticmethod
     def of(tables: Sequence[Any], names: Sequence[str]) -> JointMoments:
         """In one pass over the rows of all tables; raises where they hold NaN or infinity."""
-        if isinstance(tables[0], LazyRows):
-            return tables[0].reduce(partial(_joint, tuple(names)), operator.add, *tables[1:])
-        whole: Any = Joined(tuple(tables))
-        dense_ones = [(table, name) for table, name in zip(tables, names, strict=True) if not sp.issparse(table)]
-        if len(dense_ones) < len(tables):
-            for table, name in dense_ones:  # sums over sparse rows do not look for NaN
-                refuse_non_finite(table, name=name)
-            whole = sp.csr_array(sp.hstack([sp.csr_array(table, dtype=np.float64) for table in tables]))
-        try:
-            with stage("moments"):
-                moments = Moments.of(whole)
-        except InputError:
-            for table, name in dense_ones:
-                refuse_non_finite(table, name=name)
-            raise
-        return JointMoments(moments, tuple(table.shape[1] for table in tables))
+        first, *others = map(rows_of, tables)
+        return first.reduce(partial(_joint, tuple(names)), *others)
 
     @staticmethod
     def read(tables: Sequence[Any], names: Sequence[str], ridges: Sequence[float]) -> JointMoments:
@@ -69,19 +54,9 @@ class JointMoments:
     def factored(self, tables: Sequence[Any]) -> JointMoments:
         """The same rows, which are read again, with the root of their scatter."""
         origin = self.moments.mean
-        if isinstance(tables[0], LazyRows):
-            root = tables[0].reduce(partial(_joint_root, origin), operator.add, *tables[1:])
-        else:
-            root = _joint_root(origin, *tables)
+        first, *others = map(rows_of, tables)
+        root = first.reduce(partial(_joint_root, origin), *others)
         return replace(self, moments=Moments.of_root(root, origin))
-
-    def rooted(self) -> JointMoments:
-        """The same with a root: that of the scatter, where there is no better one."""
-        return replace(self, moments=self.moments.rooted())
-
-    def without_roots(self) -> JointMoments:
-        """The products alone."""
-        return self if self.moments.root is None else replace(self, moments=self.moments.products())
 
     def suffices(self, ridges: Sequence[float]) -> bool:
         """The products hold all directions of every view to about 1e-6, in the columns' own units too where a ridge is added in these."""
@@ -141,8 +116,21 @@ def _joint_root(origin: Array, *tables: Any) -> Root:
 
 
 def _joint(names: tuple[str, ...], *tables: Any) -> JointMoments:
-    """Of one block of all views."""
-    return JointMoments.of(tables, names)
+    """Of the rows of all views, or of one block of them."""
+    whole: Any = Joined(tuple(tables))
+    dense_ones = [(table, name) for table, name in zip(tables, names, strict=True) if not sp.issparse(table)]
+    if len(dense_ones) < len(tables):
+        for table, name in dense_ones:  # sums over sparse rows do not look for NaN
+            refuse_non_finite(table, name=name)
+        whole = sp.csr_array(sp.hstack([sp.csr_array(table, dtype=np.float64) for table in tables]))
+    try:
+        with stage("moments"):
+            moments = Moments.of(whole)
+    except InputError:
+        for table, name in dense_ones:
+            refuse_non_finite(table, name=name)
+        raise
+    return JointMoments(moments, tuple(table.shape[1] for table in tables))
 
 
 def listed_numbers(numbers: Sequence[int]) -> str:

@@ -7,9 +7,10 @@ summed about a point among their own rows, so that they keep their digits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg as la
@@ -21,8 +22,9 @@ from ...numerics.eigen.dense import square_root
 from ...numerics.memory import require
 from ...numerics.threads import threads_for
 from .chunked_sums import NEAR, grouped_scatter
-from .dask_rows import LazyRows
-from .triangular import NEED, ROUNDING, Root, Roots, joined_means, triangular
+from .row_storage import rows_of
+from .storage import Elsewhere
+from .triangular import NEED, ROUNDING, Root, joined_means, triangular
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -72,8 +74,8 @@ class Moments:
         `single` multiplies blocks in single precision and adds them up in double, about twice as fast: the scatter is then
         right to about 1e-6 of its largest eigenvalue, which is what rounding X to single precision leaves of it.
         """
-        if isinstance(X, LazyRows):
-            return X.reduce(partial(Moments.of, single=single))
+        if isinstance(X, Elsewhere):
+            return rows_of(X).reduce(partial(Moments.of, single=single))
         if sp.issparse(X):
             return _of_sparse(X, codes, groups)
         return Moments(*grouped_scatter(X, codes, groups, single), single)
@@ -97,7 +99,7 @@ class Moments:
     def factored(self, X: Any) -> Moments:
         """The same rows, which are read again, with the root of their scatter. One group."""
         about = partial(Root.of, codes=None, groups=1, origin=self.mean)
-        return Moments.of_root(X.reduce(about) if isinstance(X, LazyRows) else about(X), self.mean)
+        return Moments.of_root(rows_of(X).reduce(about), self.mean)
 
     @staticmethod
     def of_root(root: Root, origin: Array) -> Moments:
@@ -264,56 +266,51 @@ class Moments:
             return int(paired.sum() + np.sum(np.diagonal(factor)[alone] > 0)) >= k
 
 
+class OfMoments:
+    """A statistic whose fields are moments of different rows or columns."""
+
+    def _each(self, change: Callable[[Moments], Moments]) -> Self:
+        there = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        return replace(self, **{name: change(M) for name, M in there.items() if isinstance(M, Moments)})  # type: ignore[type-var]
+
+    def rooted(self) -> Self:
+        """The same with roots: those of the scatters, where there are no better ones."""
+        return self._each(Moments.rooted)
+
+    def without_roots(self) -> Self:
+        """The products alone."""
+        return self._each(Moments.products)
+
+
 @dataclass(frozen=True, eq=False)
-class Sums:
+class Sums(OfMoments):
     """Moments of the rows with a label, by class, and of those without: all that is to be known of them where only scatters count."""
 
     labelled: Moments
     rest: Moments
 
     @staticmethod
-    def of(X: Any, codes: Codes, classes: int) -> Sums:
-        """In one pass, and a second one only where there are rows without a label."""
-        labelled = Moments.of(X, codes, classes)
-        rest = np.where(codes < 0, 0, -1) if labelled.n < len(codes) else np.full(0, -1)
-        return Sums(labelled, Moments.of(X[: rest.size], rest, 1))
-
-    @staticmethod
-    def read(X: Any, codes: Codes, classes: int) -> Sums:
-        """The same, with roots from another pass where the products lose digits that matter."""
-        sums = Sums.of(X, codes, classes)
-        return sums if sums.is_full else sums.factored(X, codes)
+    def of(X: Any, codes: Codes, classes: int, part: Callable[[Any, Codes, int], Any] = Moments.of) -> Sums:
+        """In one pass, and a second one only where there are rows without a label; `part` may compute factors instead."""
+        rest = np.where(codes < 0, 0, -1) if np.any(codes < 0) else np.full(0, -1)
+        return Sums(part(X, codes, classes), part(X[: rest.size], rest, 1))
 
     @staticmethod
     def by_class(X: Any, y: Any) -> Sums:
-        """The same of rows and their classes, wherever these lie."""
-        if not isinstance(X, LazyRows):
-            return Sums.read(X, y.codes, y.count)
-        sums = y.sums(X, Sums.of)
-        if sums.is_full:
-            return sums
-        origin = sums.everyone.mean
-        return Sums.of_roots(y.sums(X, partial(Roots.of, origin=origin)), origin)
+        """The same of rows and their classes, wherever both are stored; with roots where the products lose digits that matter."""
+        rows = rows_of(X)
+        sums: Sums = y.reduce(rows, Sums.of)
+        return sums if sums.is_full else sums._rooted_by(lambda factors: y.reduce(rows, factors))
 
     def factored(self, X: Any, codes: Codes) -> Sums:
         """The same rows, which are read again, with the roots of their scatters."""
+        return self._rooted_by(lambda factors: factors(X, codes, self.labelled.counts.size))
+
+    def _rooted_by(self, read: Callable[[Any], Any]) -> Sums:
+        """The same rows with roots, given what reads them again."""
         origin = self.everyone.mean
-        return Sums.of_roots(Roots.of(X, codes, self.labelled.counts.size, origin), origin)
-
-    @staticmethod
-    def of_roots(roots: Roots, origin: Array) -> Sums:
-        """Of rows that were factorised about this origin."""
+        roots = read(partial(Sums.of, part=partial(Root.of, origin=origin)))
         return Sums(Moments.of_root(roots.labelled, origin), Moments.of_root(roots.rest, origin))
-
-    def rooted(self) -> Sums:
-        """The same with roots: those of the scatters, where there are no better ones."""
-        return Sums(self.labelled.rooted(), self.rest.rooted())
-
-    def without_roots(self) -> Sums:
-        """The products alone."""
-        if self.labelled.root is None and self.rest.root is None:
-            return self
-        return Sums(self.labelled.products(), self.rest.products())
 
     @cached_property
     def is_full(self) -> bool:

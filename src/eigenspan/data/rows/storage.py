@@ -29,6 +29,14 @@ class Elsewhere:
     """Rows that are not in the memory of this process, many of few columns: sums over them are made where they lie."""
 
 
+def not_in_memory(what: str) -> InputError:
+    """The error to raise where rows are needed that are elsewhere."""
+    return InputError(
+        f"{what} needs all rows in the memory of one process, and they are a Dask collection or came in parts: pass arrays to fit, such "
+        "as X.compute()."
+    )
+
+
 def on_disk(X: Any) -> bool:
     """X is, or looks into, a memory-mapped file, or lies on other machines."""
     if isinstance(X, Elsewhere):

@@ -108,25 +108,3 @@ def _centred(rows: Any, code: Any, groups: int, origin: Array) -> Root:
     member = sp.csc_array((np.ones(len(z)), code, np.arange(len(z) + 1)), shape=(groups, len(z)))
     means = (member @ z) / np.maximum(counts, 1.0)[:, None]
     return Root(counts, means, z - means[code])
-
-
-@dataclass(frozen=True, eq=False)
-class Roots:
-    """Factors of the rows with a label, by class, and of those without."""
-
-    labelled: Root
-    rest: Root
-
-    @staticmethod
-    def of(X: Any, codes: Codes, classes: int, origin: Array) -> Roots:
-        """In one pass, and a second one only where there are rows without a label."""
-        labelled = Root.of(X, codes, classes, origin)
-        rest = np.where(codes < 0, 0, -1) if np.any(codes < 0) else np.full(0, -1)
-        return Roots(labelled, Root.of(X[: rest.size], rest, 1, origin))
-
-    def __add__(self, other: Roots) -> Roots:
-        return Roots(self.labelled + other.labelled, self.rest + other.rest)
-
-    def regrouped(self, places: Codes, classes: int) -> Roots:
-        """The same with class i at ``places[i]`` of `classes`."""
-        return replace(self, labelled=self.labelled.regrouped(places, classes))

@@ -39,7 +39,7 @@ class SpreadScatter:
     @staticmethod
     def of(rows: LazyRows, center: bool = True) -> SpreadScatter:
         """About the mean of the rows, or about the origin; one pass."""
-        n, mean, squares = rows.reduce(_columns, _joined)
+        n, mean, squares = rows.reduce(_columns, add=_joined)
         return SpreadScatter(rows, mean, squares) if center else SpreadScatter(rows, 0 * mean, squares + n * mean**2)
 
     def __matmul__(self, Z: Array) -> Array:

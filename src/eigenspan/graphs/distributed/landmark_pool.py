@@ -48,7 +48,7 @@ def candidates(rows: LazyRows, m: int, random_state: RandomState = 0) -> Index:
     seed = int(np.random.default_rng(chosen).integers(2**31))
     for turn in range(_ROUNDS if chosen.size < rows.shape[0] else 0):
         near = rows[chosen[:: max(1, chosen.size // (4 * m))] if turn == 0 else chosen[-5 * m :]].astype(np.float64)
-        found = rows.reduce(partial(_drawn, near=near, m=m, seed=seed + turn), partial(_best, m=m))[1]
+        found = rows.reduce(partial(_drawn, near=near, m=m, seed=seed + turn), add=partial(_best, m=m))[1]
         chosen = np.concatenate([np.setdiff1d(chosen, found), found])
     return np.sort(chosen)
 

@@ -15,6 +15,7 @@ from ..._diagnostics import note, stage
 from ..._types import Array, Index, Matrix, MetricLike, Sparse
 from ...data.pair_tables import accept_distances, lengths, symmetric_lengths
 from ...data.read import refuse_two_metrics
+from ...data.rows.storage import Elsewhere
 from ...errors import GraphError
 from ...numerics.nearest.finders import AffinityRows, DistanceRows, Finder, NearestRows, TransformerRows
 from ...numerics.nearest.metric import median_width
@@ -52,7 +53,7 @@ def as_graph(
             k = _wanted(n_neighbors, X)
             built = KNN(k, metric=metric or "euclidean", metric_params=metric_params, n_jobs=n_jobs).build(X)
         elif is_given(graph):
-            built = _given(graph, n, X, names)
+            built = _given(graph, n, None if isinstance(X, Elsewhere) else X, names)
         elif isinstance(graph, type):
             raise GraphError(f"graph={graph.__name__} is a class: pass an object of it, {graph.__name__}(...).")
         elif hasattr(graph, "build"):

@@ -30,7 +30,7 @@ from ..._compat import (
     make_constraint,
     reporting,
 )
-from ..._diagnostics import collect, printing_stages
+from ..._diagnostics import collect, printing_stages, stage
 from ..._parameters import (
     ArrayLike,
     Count,
@@ -44,18 +44,19 @@ from ..._parameters import (
     parameter,
 )
 from ..._types import Array, Index, Matrix, TableLike
-from ...data import Actions, Classes, Input, LazyClasses, Points, Sample
-from ...data.read import RESOLVED, Accepted, kind_of, read, read_new, read_new_lazy
+from ...data import Actions, Classes, Input, LazyClasses, Points, Sample, Sufficient
+from ...data.read import RESOLVED, Accepted, kind_of, read, read_new, read_new_lazy, rows_needed_by
 from ...data.rows.dask_rows import lazy_table
 from ...data.rows.storage import in_precision_of, refuse_non_finite
 from ...data.x import as_rows
-from ...errors import DimensionError, InputError
+from ...errors import DimensionError, InputError, KernelError
 from ...graphs import KNN, Landmarks
 from ...numerics.eigen.auto import Solver
 from ...numerics.memory import human_bytes, is_lazy, memory_errors
 from ...numerics.threads import threads, threads_for
 from ...problem import Axes, Features, Fitted, Map, Posed, TraceProblem, TraceRatio
 from ...problem.kernels import warn_of_strangers
+from ...problem.nystrom import NystromRows
 
 #: Types of parameters that several families share.
 Components = Annotated[Any, Interval(Integral, 1, None, closed="left")]
@@ -106,6 +107,8 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     #: What the method reads from X and y.
     _input: ClassVar[Input] = Input()
+    #: Values of parameters with which statistics of the rows suffice for a fit; None if they never do.
+    _sums_suffice: ClassVar[Sufficient | None] = None
     #: Why the spectrum does not say how many axes there are, where it does not.
     _untold: ClassVar[str] = (
         "its eigenvalues measure its criterion along an axis, not how much of the data the axis holds"
@@ -162,7 +165,8 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         rules = {name: getattr(declared, name) for name in RESOLVED}
         found: dict[str, Any] = {name: rule(self) if callable(rule) else rule for name, rule in rules.items()}
         owner = self if declared.inside is None else getattr(self, declared.inside, None)
-        return Accepted(type(self).__name__, kind_of(owner, found["pairs"]), getattr(self, "unlabeled", None), **found)
+        unlabeled, one_pass = getattr(self, "unlabeled", None), rows_needed_by(self) is None
+        return Accepted(type(self).__name__, kind_of(owner, found["pairs"]), unlabeled, one_pass=one_pass, **found)
 
     def _set(self, fitted: Fitted, seen: dict[str, Any], record: dict[str, Any], X: Any = None) -> Self:
         """Forget all that an earlier fit has found, and remember this one: the only place where fitted attributes are set."""
@@ -232,7 +236,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 'yet: use set_output(transform="default"), or pass X.compute().'
             )
         accepted, rows = self._accepted(), read_new_lazy(self, X)
-        return rows.map(
+        return rows.images(
             Placed(self.map_, accepted.linear, accepted.missing == "allow"), self._n_features_out, rows.dtype
         )
 
@@ -419,7 +423,7 @@ class Linear:
     def lazily(self, Y: Any) -> Any:
         """Of the blocks of a Dask collection."""
         rows = lazy_table(Y, "Y", len(self.T))
-        return rows.map(self, self.T.shape[1], rows.dtype)
+        return rows.images(self, self.T.shape[1], rows.dtype)
 
 
 class FeatureReducer(LinearReducer):
@@ -455,11 +459,20 @@ class FeatureReducer(LinearReducer):
     _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, linear=_without_kernel, idle=refuse_idle)
 
 
+def by_landmarks(estimator: FeatureReducer) -> bool:
+    """Features of a kernel on landmarks: sums of them are all that classes need, wherever the rows are."""
+    own = getattr(estimator, "shrinkage", None)
+    return estimator.kernel is not None and estimator.landmarks is not None and not isinstance(own, str)
+
+
 def features_of(estimator: FeatureReducer, sample: Sample) -> Features:
     """Return the features that the axes are combinations of."""
     if sample.features is not None:
         return sample.features
     X, seed = sample.x.values, estimator.random_state
+    if sample.x.one_pass and estimator.reduce is None:
+        with stage("moments"):
+            return _summed_features(estimator, sample)
     if estimator.kernel is None:
         basis = Features.linear(X, reduce=estimator.reduce, random_state=seed)
         if estimator.reduce is not None and basis.dim == 0:  # no principal axis is left to look for neighbours along
@@ -468,10 +481,25 @@ def features_of(estimator: FeatureReducer, sample: Sample) -> Features:
     return Features.kernel(estimator.kernel, sample.x.under_kernel, landmarks=estimator.landmarks, random_state=seed)
 
 
+def _summed_features(estimator: FeatureReducer, sample: Sample) -> Features:
+    """The features of rows that need not be in memory, from sums over them; with a kernel, those of its landmarks."""
+    if estimator.kernel is None:
+        return Features.of_sums(sample.sums, sample.x.values, sample.y)
+    X, seed = sample.x.values, estimator.random_state
+    rows = NystromRows.of(estimator.kernel, X, estimator.landmarks, random_state=seed)
+    images = replace(sample, x=Points(X.map(rows, rows.axes.shape[1]), True))
+    basis = Features.of_sums(images.sums, images.x.values, sample.y)
+    if not basis.dim:
+        raise KernelError(f"The kernel sees no difference between the {X.shape[0]} points: move them to the origin.")
+    return replace(basis, rows=rows, relative_ridge=1e-3)
+
+
 def points_of(estimator: FeatureReducer, basis: Features, sample: Sample) -> Matrix:
     """Return the points for neighbours, distances and weights: X, its principal axes with ``reduce=``, or kernel features."""
     if estimator.kernel is not None:
         check_neighbours(estimator, basis, neighbours_sought(estimator))
+    if sample.x.one_pass:  # sums suffice, or a graph is given: nothing asks for the rows themselves
+        return sample.x.values
     return basis.Z if estimator.kernel is not None or estimator.reduce is not None else as_rows(sample.x.values)
 
 

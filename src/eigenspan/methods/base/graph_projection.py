@@ -10,21 +10,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..._diagnostics import stage
 from ..._parameters import Count, Marker, Metric, Verbose, attribute
-from ...data import Input, Sample
+from ...data import Input, Sufficient
 from ...data.y import ClassLabels
 from ...errors import GraphError
 from ...graphs import NeighbourGraph, as_graph, class_pairs, ensure_connected
+from ...graphs.neighbours.accept import is_given
 from ...graphs.neighbours.connect import ensure_one_closed_class, has
 from ...graphs.weights.path_similarity import PathSimilarity
 from ...graphs.weights.rules import as_weights, refuse_found_edges
-from ...problem import Form, Posed, Scatters, TraceProblem, with_ridge
+from ...problem import Form
 from ...problem.forms import AllPairs, ByClass, PairWeights, pair_affinity
 from ...problem.forms.pair_weights import weights_on
-from .contract import FeatureReducer
+from .contract import FeatureReducer, by_landmarks
 from .graph_embedding import Graph, pair_distances, warn_of_duplicates
-from .streaming import by_landmarks, kernel_scatters
 
 
 def _labels_of_graph(estimator: Any) -> ClassLabels | None:
@@ -32,17 +31,12 @@ def _labels_of_graph(estimator: Any) -> ClassLabels | None:
     return ClassLabels() if within or by_class(estimator) else None
 
 
-def is_scatter(estimator: Any) -> bool:
-    """The class graph is all means: without weights of another kind, sums over the rows are all there is to know."""
-    return _is_averages(estimator) and estimator.kernel is None and estimator.reduce is None
+#: The class graph with its own weights is the scatter within the classes: sums over the rows are all that it needs.
+CLASS_AVERAGES: Sufficient = {"graph": "class", "weights": None, "kernel": None, "reduce": None}
 
 
-def _is_averages(estimator: Any) -> bool:
-    return by_class(estimator) and getattr(estimator, "weights", "heat") is None
-
-
-def _in_blocks(estimator: Any) -> bool:
-    return _is_averages(estimator) and by_landmarks(estimator)
+def _averages_by_landmarks(estimator: Any) -> bool:
+    return by_class(estimator) and getattr(estimator, "weights", "heat") is None and by_landmarks(estimator)
 
 
 class GraphProjection(FeatureReducer):
@@ -73,27 +67,10 @@ class GraphProjection(FeatureReducer):
     n_jobs: int | None = None
     verbose: Verbose = 0
 
-    #: What the axes are measured in where the graph is that of the classes: the points with labels, all points, or themselves.
-
     classes_: NDArray[Any] = attribute()
     graph_: NeighbourGraph = attribute()
 
-    _class_unit: ClassVar[str]
-
-    _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_of_graph, one_pass=is_scatter, blocks=_in_blocks)
-
-    def _pose_classes(self, sample: Sample) -> Posed:
-        """The class graph from the moments of the classes: its Laplacian, and its reconstruction, is the scatter within them."""
-        with stage("moments"):
-            lazily = self.kernel is not None and sample.x.lazy
-            found = kernel_scatters(self, sample) if lazily else Scatters.of_classes(sample.x.values, sample.y)
-        A, unit, basis = found.within, found.everyone, found.basis
-        if self._class_unit == "projection":
-            return Posed(TraceProblem(A, None, "min"), basis)
-        if self._class_unit == "labelled":
-            assert found.sums is not None
-            unit, basis = found.between + found.within, replace(basis, offset=found.sums.labelled.mean)
-        return Posed(TraceProblem(with_ridge(A, self.ridge, basis.relative_ridge), unit, "min"), basis)
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_of_graph, blocks=_averages_by_landmarks)
 
 
 def projection_graph(estimator: Any, points: Any, y: Any) -> NeighbourGraph:
@@ -107,7 +84,7 @@ def projection_graph(estimator: Any, points: Any, y: Any) -> NeighbourGraph:
         estimator.graph,
         points,
         n_neighbors=estimator.n_neighbors,
-        codes=None if y is None else y.codes,
+        codes=None if y is None or is_given(estimator.graph) else y.codes,
         n_jobs=estimator.n_jobs,
         metric=estimator.metric,
         metric_params=estimator.metric_params,
@@ -133,7 +110,7 @@ def projection_weights(estimator: Any, points: Any, y: Any, weights: Any) -> Pai
     if isinstance(estimator.graph, str) and estimator.graph == "all":
         return AllPairs(pair_affinity(points, weights or "heat", n_jobs=estimator.n_jobs))
     if by_class(estimator) and weights is None:
-        return ByClass(y.codes)
+        return ByClass(y)
     rule = as_weights(weights or "heat")
     paths = isinstance(rule, PathSimilarity) and rule.pairs == "all"
     if paths and by_class(estimator):

@@ -11,18 +11,20 @@ from numpy.typing import NDArray
 
 from ..._diagnostics import note
 from ..._parameters import Marker, Positive, Share, attribute, parameter
-from ...data import Classes, Input, Sample
+from ..._types import Index
+from ...data import Classes, Input, Sample, Sufficient
 from ...data.y import ClassLabels, Targets, read_classes
 from ...errors import DimensionError, LabelError
 from ...graphs import Heat
 from ...numerics.eigen import as_solver
 from ...numerics.nearest.metric import median_width
-from ...problem import AxisWeights, Features, Form, Posed, Scatters, TraceProblem, pose
+from ...problem import AxisWeights, Features, Form, Posed, pose
 from ...problem.forms import centring, pair_affinity, same_class, within
+from ...problem.scatters import scatter_form, written_out
 from ..base.contract import Components, FeatureReducer, features_of
-from ..base.streaming import LabelledStreaming, asks_for_rows, reads_once
+from ..base.streaming import LabelledStreaming
 from ..base.table import method
-from .lda import check_scatters, check_spread
+from .lda import check_spread
 from .pair_costs import AxisRule
 
 Array = NDArray[np.float64]
@@ -31,7 +33,7 @@ Array = NDArray[np.float64]
 def bounded(n_components: Any, basis: Features, most: int, why: str | None, default: int | None = None) -> int | None:
     """How many axes where none was given: `default`, or `most` where they exist. More than `most` are refused, if there is a reason."""
     if basis.dim == 0:
-        raise DimensionError(f"All {basis.raw.shape[0]} rows coincide: there are no dimensions to show.")
+        raise DimensionError(f"All {basis.count or basis.raw.shape[0]} rows coincide: there are no dimensions to show.")
     if why is not None and n_components is not None and n_components > most:
         raise DimensionError(
             f"n_components={n_components}, but {why}: the criterion has {most} directions and is zero on all others. "
@@ -76,6 +78,11 @@ def _centred(K: Form, known: Array) -> Form:
     return replace(K + Form(K.n, low_rank=(U, np.array([-0.5, 0.5]))), psd=True, kills_constant=True)
 
 
+def _class_kernel(codes: Index) -> Form:
+    """``HKH`` of the kernel that is 1 within a class: the scatter of the class sums."""
+    return _centred(same_class(codes), (codes >= 0).astype(float))
+
+
 def _labels_or_numbers(estimator: Any) -> Any:
     return ClassLabels() if estimator.labels == "delta" else Targets()
 
@@ -105,8 +112,8 @@ class _LabelKernel(LabelledProjection):
     def _label_kernel(self, y: Any) -> tuple[Form, int, str]:
         """``H K_y H`` over the points with labels, a bound on its rank, and the reason for it."""
         if self.labels == "delta":
-            codes, c = y.codes, y.count
-            return _centred(same_class(codes), (codes >= 0).astype(float)), c - 1, f"there are {c} classes"
+            K = scatter_form("sums", y, _class_kernel, kills_constant=True)
+            return K, y.count - 1, f"there are {y.count} classes"
         T, known = y.values, y.known
         if self.labels == "linear":
             R = np.where(known[:, None], T - T[known].mean(axis=0), 0.0)
@@ -161,27 +168,11 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
     and regression on subspaces and submanifolds.
     """
 
-    _input: ClassVar[Input] = replace(_LabelKernel._input, one_pass=reads_once)
-
-    def _needs_rows(self) -> str | None:
-        return asks_for_rows(
-            kernel=self.kernel is not None, reduce=self.reduce is not None, labels=self.labels != "delta"
-        )
-
-    _check_scatters = check_scatters
-
-    def _pose_scatters(self, scatters: Scatters) -> Posed:
-        """Of classes ``X'HK_yHX`` is the scatter of their sums about the mean of the labelled rows."""
-        counts, c = scatters.counts, scatters.counts.size
-        S = (scatters.means - counts @ scatters.means / counts.sum()) * counts[:, None]
-        A = Form(S.shape[1], dense=S.T @ S, psd=True)
-        d = bounded(self.n_components, scatters.basis, c - 1, f"there are {c} classes")
-        size = float(scatters.everyone.diagonal().sum()) / counts.sum()  # that of one row: less is rounding
-        return Posed(TraceProblem(A, None, "max"), scatters.basis, self._scale, axes=d, size=size)
+    _sums_suffice: ClassVar[Sufficient | None] = {"kernel": None, "reduce": None, "labels": "delta"}
 
     def _pose(self, sample: Sample) -> Posed:
-        K, most, why = self._label_kernel(sample.y)
         basis = features_of(self, sample)
+        K, most, why = self._label_kernel(sample.y)
         check_spread(self, basis, sample)
         d = bounded(self.n_components, basis, most, why, 2 if self.labels == "rbf" else None)
         return replace(pose(basis, maximise=K, unit="projection", scale=self._scale), axes=d)
@@ -242,7 +233,7 @@ class RoweisDA(_LabelKernel):
         form = centring(sample.n) * (1.0 - self.r1)
         bounded(self.n_components, basis, most, why if self.r1 == 1 else None)
         if self.r1 > 0:
-            largest = as_solver("auto").pairs(K, 1, "max", None, np.random.default_rng(0))[0][0]
+            largest = as_solver("auto").pairs(written_out(K), 1, "max", None, np.random.default_rng(0))[0][0]
             form = replace(form + K * (self.r1 / largest), psd=True)
         classes = self._classes(sample) if self.r2 else None
         unit: Any = "projection" if classes is None else self.r2 * within(classes.codes)

@@ -14,7 +14,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from ..._diagnostics import note
 from ..._parameters import ArrayLike, Marker, Share, attribute, parameter
-from ...data import Input, Sample
+from ...data import Input, Sample, Sufficient
 from ...data.rows.moments import Sums
 from ...data.y import ClassLabels
 from ...errors import DimensionError, InputError, LabelError, LabelWarning, warn
@@ -35,14 +35,15 @@ from ...problem import (
     solve,
     with_ridge,
 )
-from ..base.contract import FeatureReducer, ToldComponents, axes
-from ..base.streaming import LabelledStreaming, asks_for_rows, by_landmarks, reads_once
+from ..base.contract import FeatureReducer, ToldComponents, axes, by_landmarks, features_of
+from ..base.streaming import LabelledStreaming
 from ..base.table import method
 from ..two_views.significance import wilks
 from .classifier import DiscriminantClassifier, class_rule_of, may_be_priors, mean_attributes, rule_attributes
 from .pair_costs import AxisRule, RatioWeights
 
 Array = NDArray[np.float64]
+
 
 #: Chance, above which a discriminant direction may be none, that "auto" takes.
 _LEVEL = 0.05
@@ -162,20 +163,17 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     decision_: Map = attribute()
     collapsed_: int = attribute()
 
-    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), one_pass=reads_once, blocks=by_landmarks)
-
-    def _needs_rows(self) -> str | None:
-        if self.shrinkage == "auto":
-            return 'shrinkage="auto"'
-        return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None)
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), blocks=by_landmarks)
+    _sums_suffice: ClassVar[Sufficient | None] = {
+        "shrinkage": lambda share: share != "auto",
+        "kernel": None,
+        "reduce": None,
+    }
 
     @property
     def _on_inputs(self) -> bool:
         """The covariance is shrunk over the features of X, constant ones included."""
         return self.kernel is None and self.reduce is None
-
-    def _check_scatters(self, scatters: Scatters, sample: Sample | None) -> None:
-        check_scatters(self, scatters, sample)
 
     def _fit(self, sample: Sample) -> Fitted:
         if self.n_components == "auto":
@@ -184,15 +182,23 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
             raise InputError(
                 f'axes={self.axes!r} weighs axes of one problem, and criterion="one-against-rest" has several: leave it out.'
             )
-        scatters = self._scatters(sample)
-        _check_axes(self.n_components, self.criterion, scatters.counts.size)
-        self._check_scatters(scatters, sample)
-        codes = sample.y.codes if self.shrinkage == "auto" else None
-        s = _amount(self.shrinkage, scatters.basis, codes, own=self._on_inputs)
-        fitted = self._conclude(scatters, s, sample.y.names)
-        if self.kernel is not None or scatters.sums is not None:
+        basis = features_of(self, sample)
+        _check_axes(self.n_components, self.criterion, sample.y.count)
+        check_spread(self, basis, sample)
+        scatters = Scatters.of(basis, sample.y)
+        s = _amount(self, basis, sample)
+        posed = self._pose_shrunk(scatters, s)
+        if self.n_components == "auto":
+            posed = replace(posed, axes=_significant(posed, scatters.counts))
+        fitted = axes(self).fit(posed)
+        fitted = fitted.having(n_components_=int(fitted.map.width))
+        rule = class_rule_of(self, posed, scatters, sample.y.names)
+        fitted = fitted.having(**rule_attributes(self, posed, fitted, scatters, rule))
+        if self.kernel is not None:
             return fitted
-        return fitted.having(**mean_attributes(_class_means(sample.x.values, sample.y.codes), fitted))
+        sums = scatters.sums
+        means = _class_means(sample.x.values, sample.y.codes) if sums is None else sums.labelled.means
+        return fitted.having(**mean_attributes(means, fitted))
 
     def _may_follow(self, sums: Sums) -> bool:
         if not may_be_priors(self.priors, sums.labelled.counts.size):
@@ -202,30 +208,10 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
             return d is None or d >= sums.labelled.counts.size
         return super()._may_follow(sums)
 
-    def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
-        if self.n_components == "auto":
-            self._refuse_untested()
-        counts = sums.labelled.counts
-        if counts.size < (2 if self.priors is None else max(2, np.size(self.priors))) or not np.all(counts > 0):
-            return None
-        _check_axes(self.n_components, self.criterion, counts.size)
-        scatters = Scatters.of_sums(sums, X)
-        self._check_scatters(scatters, None)
-        return self._conclude(scatters, _amount(self.shrinkage, scatters.basis), None)
-
-    def _conclude(self, scatters: Scatters, s: float, names: Any) -> Fitted:
-        """Solve, and learn the classes, the covariance shrunk by s."""
-        posed = self._pose_shrunk(scatters, s)
-        if self.n_components == "auto":
-            posed = replace(posed, axes=_significant(posed, scatters.counts))
-        fitted = axes(self).fit(posed)
-        fitted = fitted.having(n_components_=int(fitted.map.width))
-        rule = class_rule_of(self, posed, scatters, names)
-        fitted = fitted.having(**rule_attributes(self, posed, fitted, scatters, rule))
-        if scatters.sums is None:
-            return fitted
-        fitted = fitted.having(moments_=scatters.sums, n_samples_seen_=scatters.sums.n)
-        return fitted.having(**mean_attributes(scatters.sums.labelled.means, fitted))
+    def _enough(self, total: Sums, y: Any) -> bool:
+        return super()._enough(total, y) and total.labelled.counts.size >= (
+            1 if self.priors is None else np.size(self.priors)
+        )
 
     def _pose_shrunk(self, scatters: Scatters, s: float) -> Posed:
         A, W, basis = scatters.between, scatters.within, scatters.basis
@@ -319,14 +305,16 @@ def _check_axes(n_components: Any, criterion: str, c: int) -> None:
         )
 
 
-def _amount(shrinkage: Any, basis: Any, codes: Any = None, own: bool = True) -> float:
+def _amount(estimator: LDA, basis: Features, sample: Sample) -> float:
     """The share of the identity in the shrunk covariance."""
+    shrinkage: Any = estimator.shrinkage
     if shrinkage is None:
         return 0.0
     if shrinkage == "auto":
         if sp.issparse(basis.raw) and basis.raw.shape[0] * basis.dim > 2**27:
             raise InputError('shrinkage="auto" needs the data dense: pass a number, or reduce= first.')
-        Z = _dense(basis.raw) if own else basis.Z
+        codes = sample.y.codes
+        Z = _dense(basis.raw) if estimator._on_inputs else basis.Z
         Z, G = Z[codes >= 0], class_indicator(codes[codes >= 0])
         R = Z - G @ (G.T @ Z)
         R = R / max(float(np.abs(R).max(initial=0.0)), np.finfo(float).tiny)  # its fourth powers would overflow
@@ -344,24 +332,19 @@ def _class_means(R: Any, codes: Any) -> Array:
     return np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64) / counts[:, None]
 
 
-def check_scatters(estimator: Any, scatters: Scatters, sample: Sample | None) -> None:
-    """`check_spread` of rows that were summed over, from the sums."""
-    if scatters.sums is None:
-        assert sample is not None
-        check_spread(estimator, scatters.basis, sample)
-    elif scatters.sums.rest.n:
-        everyone = scatters.sums.everyone
-        name = type(estimator).__name__
-        _refuse_coincident(scatters.sums.labelled.spread(), everyone.spread(), everyone.mean, name)
-
-
 def check_spread(estimator: Any, basis: Features, sample: Sample) -> None:
-    """Refuse labelled rows that all coincide where the others do not. Cost O(nD)."""
+    """Refuse labelled rows that all coincide where the others do not. Cost O(nD) where the features were not summed over."""
+    name = type(estimator).__name__
+    if basis.sums is not None:
+        if basis.sums.rest.n:
+            everyone = basis.sums.everyone
+            _refuse_coincident(basis.sums.labelled.spread(), everyone.spread(), everyone.mean, name)
+        return
     labelled = sample.y.known
     if not labelled.all():
         X = sample.x.values if estimator.reduce is None else basis.Z
         (inside, _), (everywhere, mean) = _deviations(X[labelled]), _deviations(X)
-        _refuse_coincident(inside, everywhere, mean, type(estimator).__name__)
+        _refuse_coincident(inside, everywhere, mean, name)
 
 
 def _deviations(X: Any) -> tuple[Array, Array]:

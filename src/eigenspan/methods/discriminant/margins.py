@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._parameters import Count, Marker, NotNegative
+from ...data import Classes
 from ...graphs import ComputedWeights, affinity, allies, rivals
 from ...graphs.weights.rules import refuse_given
 from ...problem import Form
@@ -70,8 +71,8 @@ class DNE(_Margins):
     Zhang, Xue, Sun, Guo & Lu (2007), Optimal dimensionality of metric space for classification; [S2] §2.1.1.
     """
 
-    def _labelled(self, points: Any, codes: Any) -> tuple[Form, None]:
-        return laplacian(self._allies(points, codes) - self._rivals(points, codes)), None
+    def _labelled(self, points: Any, y: Classes) -> tuple[Form, None]:
+        return laplacian(self._allies(points, y.codes) - self._rivals(points, y.codes)), None
 
 
 @method("discriminant", "max L of rivals", "L of allies", NEIGHBOURS_AND_FEATURES, "S2 §2.1.1")
@@ -99,8 +100,8 @@ class MFA(_Margins):
     Yan et al. (2007), Graph embedding and extensions; [S2] §2.1.1.
     """
 
-    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
-        return -laplacian(self._rivals(points, codes)), laplacian(self._allies(points, codes))
+    def _labelled(self, points: Any, y: Classes) -> tuple[Form, Form]:
+        return -laplacian(self._rivals(points, y.codes)), laplacian(self._allies(points, y.codes))
 
 
 @method("discriminant", "max L of weighted rivals", "L of weighted allies", NEIGHBOURS_AND_FEATURES, "Chen et al. 2005")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..._diagnostics import note
 from ..._parameters import Count, Marker, NotNegative, Positive, Verbose, attribute
-from ...data import Input, Sample
+from ...data import Classes, Input, Sample
 from ...data.y import ClassLabels
 from ...errors import DimensionError, GraphError, LabelError, LabelWarning, RidgeWarning, warn
 from ...graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors
@@ -35,7 +35,7 @@ from ...problem import (
     share_of,
     with_ridge,
 )
-from ...problem.forms import laplacian, local_fisher, pair_affinity
+from ...problem.forms import centring, laplacian, local_fisher, pair_affinity
 from ..base.contract import FeatureReducer, check_neighbours, features_of, points_of
 from ..base.graph_embedding import check_given
 from ..base.table import NEIGHBOURS_AND_FEATURES, method
@@ -124,7 +124,7 @@ class PairCosts(FeatureReducer):
         """Neighbours, three as in [S2, §4.1] unless given."""
         return NEAR if self.n_neighbors is None else self.n_neighbors
 
-    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form | None]:
+    def _labelled(self, points: Any, y: Classes) -> tuple[Form, Form | None]:
         """What the labels say: the form to minimise, and the unit (None for orthonormal axes)."""
         raise NotImplementedError
 
@@ -143,16 +143,15 @@ class PairCosts(FeatureReducer):
         return laplacian(affinity(graph, weights, points).W)
 
     def _pose(self, sample: Sample) -> Posed:
-        codes = sample.y.codes
-        warn_of_a_mark(self, sample.y.names)
-        basis = features_of(self, sample).centred(np.ones(sample.n))
+        basis, y = features_of(self, sample).about(centring(sample.n)), sample.y
+        warn_of_a_mark(self, y.names)
         points = checked_points(self, basis, sample)
         refuse_class_graph(self)
         self._check_rows(basis, sample)
-        if not self.gamma:
+        if not self.gamma and sample.past is None:
             check_given(self.graph, points)
-        form, unit = self._labelled(points, codes)
-        A, B = basis.restrict(form), unit_over(basis, unit, codes)
+        form, unit = self._labelled(points, y)
+        A, B = basis.restrict(form), unit_over(basis, unit, y)
         return self._combined(basis, A, basis.restrict(self._unlabelled(points)) if self.gamma else None, B)
 
     def _combined(self, basis: Features, A: Form, smooth: Form | None, B: Form | None) -> Posed:
@@ -215,11 +214,15 @@ def singular_ridge(A: Form, B: Form, quiet: bool) -> float | None:
     return epsilon
 
 
-def unit_over(basis: Features, unit: Form | None, codes: Any) -> Form | None:
+def unit_over(basis: Features, unit: Form | None, y: Classes) -> Form | None:
     """``Z'BZ``, exactly zero for features that do not vary within classes, whose rounding would be taken for a tiny unit."""
     if unit is None:
         return None
-    B, known = basis.restrict(unit), codes >= 0
+    B = basis.restrict(unit)
+    if basis.sums is not None:
+        found = basis.scatters
+        return without_rounding(B, found.within.diagonal() + found.counts @ found.means**2)
+    known = y.known
     if basis.is_held:
         return without_rounding(B, np.einsum("ij,ij->j", *[basis.Z[known]] * 2))
     # another pass over the rows, for features that vary among unlabelled points only
@@ -266,7 +269,7 @@ def checked_points(estimator: Any, basis: Features, sample: Sample) -> Any:
     """Where neighbours are looked for, if there can be any."""
     if basis.dim == 0:
         raise DimensionError(f"All {sample.n} rows coincide: there are no dimensions to show.")
-    if estimator.n_neighbors is not None:
+    if estimator.n_neighbors is not None and sample.past is None:
         check_n_neighbors(estimator.n_neighbors, sample.x.values)
     if estimator.kernel is not None:
         check_neighbours(estimator, basis, estimator.n_neighbors or NEAR, sample.y.codes)
@@ -316,8 +319,8 @@ class LFDA(PairCosts):
 
     affinity: PairAffinity = "neighbours"
 
-    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
-        bet, wit = local_fisher(nearness(self, points, codes), codes)
+    def _labelled(self, points: Any, y: Classes) -> tuple[Form, Form]:
+        bet, wit = local_fisher(nearness(self, points, y.codes), y.codes)
         return laplacian(bet), laplacian(wit)
 
 

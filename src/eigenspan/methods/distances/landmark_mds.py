@@ -166,7 +166,7 @@ def triangulation(
         if lazy is None:
             mean, scatter = _moments(place(wide) if held is None else iter([held]), masses)
         else:
-            moments = Moments.of(lazy.mapped(wide, wide.width))
+            moments = Moments.of(lazy.map(wide, wide.width))
             mean, scatter = moments.mean, moments.scatter
     problem = TraceProblem(Form(mean.size, dense=scatter, psd=True), None, "max")
     count = n if masses is None else int(masses.sum())

@@ -6,16 +6,15 @@ from typing import Any, ClassVar, Literal
 
 from ..._parameters import attribute
 from ..._types import Array, Matrix
-from ...data import Sample
-from ...data.rows.storage import is_tall
+from ...data import Sample, Sufficient
 from ...data.x import XKind
 from ...graphs import Affinity, NeighbourGraph, ProjectionWeights, Weights, affinity, check_weights_connect
-from ...problem import Fitted, Posed, Samples, UnitCovariance, diagonal, pose
+from ...problem import Fitted, Posed, Samples, UnitCovariance, pose
 from ...problem.extensions import Walk, rows_of_walk
 from ...problem.forms import counted, degree, laplacian
 from ..base.contract import Scale, features_of, points_of
 from ..base.graph_embedding import GraphEmbedding, barycentric
-from ..base.graph_projection import GraphProjection, graph_attribute, is_scatter, projection_weights
+from ..base.graph_projection import CLASS_AVERAGES, GraphProjection, graph_attribute, projection_weights
 from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, method
 from .distributed_eigenmaps import fit_distributed
 
@@ -140,12 +139,13 @@ class _LocalityPreserving(GraphProjection):
 
     weights: ProjectionWeights | None = None
 
+    _orthogonal: ClassVar[bool] = False
+    _sums_suffice: ClassVar[Sufficient | None] = CLASS_AVERAGES
+
     def _pose(self, sample: Sample) -> Posed:
-        if sample.x.lazy or (is_scatter(self) and is_tall(sample.x.values)):
-            return self._pose_classes(sample)
         basis = features_of(self, sample)
         W = projection_weights(self, points_of(self, basis, sample), sample.y, self.weights)
-        unit: Any = diagonal(W.degrees()) if self._class_unit == "labelled" else "projection"
+        unit: Any = "projection" if self._orthogonal else W.degree()
         posed = pose(basis, minimise=W.laplacian(), unit=unit, ridge=self.ridge)
         return posed.having(**graph_attribute(W.graph))
 
@@ -185,8 +185,6 @@ class LPP(_LocalityPreserving):
     He & Niyogi (2004); [S0] §4.3, §5.1, §8.3.
     """
 
-    _class_unit: ClassVar[str] = "labelled"
-
 
 @method("laplacian", "min L", "projection", NEIGHBOURS_AND_FEATURES, "S0 eq. 36")
 class OLPP(_LocalityPreserving):
@@ -220,4 +218,4 @@ class OLPP(_LocalityPreserving):
     [S0] §4.5.
     """
 
-    _class_unit: ClassVar[str] = "projection"
+    _orthogonal: ClassVar[bool] = True

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..._parameters import NotNegative, Whole, attribute
 from ..._types import Matrix, Sparse
-from ...data import Input, Sample
-from ...data.rows.storage import is_tall
+from ...data import Input, Sample, Sufficient
 from ...errors import DegenerateWarning, GraphError, InputError, warn
 from ...graphs import ClosedClasses, NeighbourGraph, NeighbourWeights, reconstruction_weights
 from ...graphs.neighbours.closed import constant_axes
@@ -20,10 +19,10 @@ from ...problem.forms import reconstruction
 from ..base.contract import features_of, points_of, refuse_idle
 from ..base.graph_embedding import GraphEmbedding, barycentric
 from ..base.graph_projection import (
+    CLASS_AVERAGES,
     GraphProjection,
     by_class,
     graph_attribute,
-    is_scatter,
     projection_form,
     projection_graph,
     projection_weights,
@@ -119,15 +118,14 @@ class _NeighbourhoodPreserving(GraphProjection):
     reg: NotNegative = 1e-3
     disconnected: Literal["keep", "connect", "raise"] = "keep"
 
-    _class_unit: ClassVar[Literal["embedding", "projection"]]
+    _unit: ClassVar[Literal["embedding", "projection"]]
     _input: ClassVar[Input] = replace(GraphProjection._input, idle=_refuse_idle_policy)
+    _sums_suffice: ClassVar[Sufficient | None] = CLASS_AVERAGES
 
     def _pose(self, sample: Sample) -> Posed:
-        if sample.x.lazy or (is_scatter(self) and is_tall(sample.x.values)):
-            return self._pose_classes(sample)
         basis = features_of(self, sample)
         form, graph = self._reconstruction(points_of(self, basis, sample), sample.y)
-        posed = pose(basis, minimise=form, unit=self._class_unit, ridge=self.ridge).having(**graph_attribute(graph))
+        posed = pose(basis, minimise=form, unit=self._unit, ridge=self.ridge).having(**graph_attribute(graph))
         # A graph of the labels has a closed class for each label: there the axes are meant to separate them.
         if graph is None or sample.y is not None or not self._barycentric():
             return posed
@@ -215,7 +213,7 @@ class NPP(_NeighbourhoodPreserving):
     He et al. (2005); [S0] §4.5, §5.1, §8.
     """
 
-    _class_unit: ClassVar[Literal["embedding", "projection"]] = "embedding"
+    _unit: ClassVar[Literal["embedding", "projection"]] = "embedding"
 
 
 @method("reconstruction", "min (I−W)ᵀ(I−W)", "projection", NEIGHBOURS_AND_FEATURES, "S0 eq. 32")
@@ -253,7 +251,7 @@ class ONPP(_NeighbourhoodPreserving):
 
     skip_smallest: Whole = 0
 
-    _class_unit: ClassVar[Literal["embedding", "projection"]] = "projection"
+    _unit: ClassVar[Literal["embedding", "projection"]] = "projection"
 
     def _pose(self, sample: Sample) -> Posed:
         return replace(super()._pose(sample), skip=self.skip_smallest)

@@ -8,16 +8,14 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from ..._parameters import Count, Marker, NotNegative, Share, Verbose, attribute
-from ...data import Input, Sample
+from ...data import Classes, Input, Sample, Sufficient
 from ...data.y import ClassLabels
-from ...graphs import check_n_neighbors
-from ...problem import AxisWeights, Features, Form, Posed, Scatters, pose
+from ...problem import AxisWeights, Features, Form, Posed, pose
 from ...problem.forms import between, centring, laplacian, local_fisher, within
 from ..base.contract import FeatureReducer, features_of
-from ..base.graph_embedding import check_given
-from ..base.streaming import SmoothedStreaming, asks_for_rows, over_given_graph, reads_once
+from ..base.streaming import LabelledStreaming, over_given_graph, ways_to_stay
 from ..base.table import NEIGHBOURS_AND_FEATURES, method
-from ..discriminant.lda import check_scatters, check_spread
+from ..discriminant.lda import check_spread
 from ..discriminant.pair_costs import (
     LFDA,
     AxisRule,
@@ -25,9 +23,6 @@ from ..discriminant.pair_costs import (
     PairCosts,
     checked_points,
     nearness,
-    refuse_class_graph,
-    warn_of_a_mark,
-    without_rounding,
 )
 
 
@@ -69,7 +64,7 @@ class SSLFDA(LFDA):
 
 
 @method("discriminant", "max S_B − S_W", "projection", "n D² + D³", "S2 §3.2")
-class MMC(SmoothedStreaming, PairCosts):
+class MMC(LabelledStreaming, PairCosts):
     """Maximum margin criterion, supervised or semi-supervised.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T (S_B - w S_W) V) \\quad \\text{s.t. } V^T V = I
@@ -105,36 +100,15 @@ class MMC(SmoothedStreaming, PairCosts):
 
     weight: NotNegative = 1.0
 
-    _input: ClassVar[Input] = replace(PairCosts._input, one_pass=reads_once, blocks=over_given_graph)
-
-    def _needs_rows(self) -> str | None:
-        return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, gamma=self.gamma > 0)
-
-    def _check_scatters(self, scatters: Scatters, sample: Sample | None) -> None:
-        refuse_class_graph(self)
-        if not self.gamma:
-            check_scatters(self, scatters, sample)
-        if sample is None:
-            return
-        if self.n_neighbors is not None:
-            check_n_neighbors(self.n_neighbors, sample.x.values)
-        if self.gamma:
-            warn_of_a_mark(self, sample.y.names)
-        else:
-            check_given(self.graph, sample.x.values)
+    _input: ClassVar[Input] = replace(PairCosts._input, blocks=over_given_graph, instead=ways_to_stay)
+    _sums_suffice: ClassVar[Sufficient | None] = {"kernel": None, "reduce": None, "gamma": 0}
 
     def _check_rows(self, basis: Features, sample: Sample) -> None:
         if not self.gamma:
             check_spread(self, basis, sample)
 
-    def _given_laplacian(self, sample: Sample) -> Form:
-        return self._unlabelled(sample.x.values)
-
-    def _pose_scatters(self, scatters: Scatters) -> Posed:
-        return self._combined(scatters.basis, self.weight * scatters.within - scatters.between, scatters.smooth, None)
-
-    def _labelled(self, points: Any, codes: Any) -> tuple[Form, None]:
-        return self.weight * within(codes) - between(codes), None
+    def _labelled(self, points: Any, y: Classes) -> tuple[Form, None]:
+        return self.weight * within(y) - between(y), None
 
 
 @method("semi-supervised", "MMC − γ L of all points", "projection", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 eq. 12")
@@ -164,7 +138,7 @@ class SSMMC(MMC):
 
 
 @method("semi-supervised", "min γ L of all points − S_B", "S_W", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §3.2")
-class SSFDA(SmoothedStreaming, PairCosts):
+class SSFDA(LabelledStreaming, PairCosts):
     """Semi-supervised Fisher discriminant analysis.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T (\\gamma X^T L^u X - S_B) V) \\quad \\text{s.t. } V^T S_W V = I
@@ -192,18 +166,12 @@ class SSFDA(SmoothedStreaming, PairCosts):
     gamma: NotNegative = 0.1
     unlabeled: Marker = -1
 
-    _input: ClassVar[Input] = replace(PairCosts._input, one_pass=reads_once, blocks=over_given_graph)
-    _needs_rows = MMC._needs_rows
-    _check_scatters = MMC._check_scatters
-    _given_laplacian = MMC._given_laplacian
+    _input: ClassVar[Input] = MMC._input
+    _sums_suffice: ClassVar[Sufficient | None] = MMC._sums_suffice
+    _check_rows = MMC._check_rows
 
-    def _pose_scatters(self, scatters: Scatters) -> Posed:
-        size = scatters.within.diagonal() + scatters.counts @ scatters.means**2
-        B = without_rounding(scatters.within, size)
-        return self._combined(scatters.basis, -1.0 * scatters.between, scatters.smooth, B)
-
-    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
-        return -between(codes), within(codes)
+    def _labelled(self, points: Any, y: Classes) -> tuple[Form, Form]:
+        return -between(y), within(y)
 
 
 @method(

@@ -9,27 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._parameters import Marker, NotNegative, parameter
-from ...data import Input, Sample
-from ...data.rows.projected import Rows
+from ...data import Input, Sample, Sufficient
 from ...data.y import ClassLabels
-from ...graphs import ProjectionWeights, affinity
-from ...graphs.neighbours.accept import given_graph
-from ...problem import AxisWeights, Form, Posed, Scatters, TraceProblem, pose, share_of, with_ridge
-from ...problem.forms import between, laplacian, total
+from ...graphs import ProjectionWeights
+from ...problem import AxisWeights, Posed, pose
+from ...problem.forms import between, total
 from ..base.contract import Components, FeatureReducer, features_of, points_of
-from ..base.graph_embedding import warn_of_duplicates
 from ..base.graph_projection import GraphProjection, graph_attribute, projection_weights
-from ..base.streaming import SmoothedStreaming, asks_for_rows, over_given_graph, reads_once
+from ..base.streaming import LabelledStreaming, over_given_graph, ways_to_stay
 from ..base.table import NEIGHBOURS_AND_FEATURES, method
 from ..discriminant.label_kernels import bounded
-from ..discriminant.lda import check_scatters, check_spread
+from ..discriminant.lda import check_spread
 from ..discriminant.pair_costs import AxisRule
 
 Array = NDArray[np.float64]
 
 
 @method("semi-supervised", "max S_B", "S_T + μ L", NEIGHBOURS_AND_FEATURES, "S0 eq. 47")
-class SDA(SmoothedStreaming, GraphProjection):
+class SDA(LabelledStreaming, GraphProjection):
     """Semi-supervised discriminant analysis.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T S_B V) \\quad \\text{s.t. } V^T (S_T + \\mu X^T L X + \\varepsilon I) V = I
@@ -81,38 +78,18 @@ class SDA(SmoothedStreaming, GraphProjection):
     unlabeled: Marker = -1
 
     _input: ClassVar[Input] = replace(
-        FeatureReducer._input, y=ClassLabels(), one_pass=reads_once, blocks=over_given_graph
+        FeatureReducer._input, y=ClassLabels(), blocks=over_given_graph, instead=ways_to_stay
     )
-
-    def _needs_rows(self) -> str | None:
-        return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, mu=self.mu > 0)
-
-    _check_scatters = check_scatters
-
-    def _given_laplacian(self, sample: Sample) -> Form:
-        graph, X = given_graph(self.graph, sample.n), sample.x.values
-        warn_of_duplicates(graph)
-        return laplacian(affinity(graph, self.weights, Rows(X, np.zeros(X.width))).W)
-
-    def _pose_scatters(self, scatters: Scatters) -> Posed:
-        c, A = scatters.counts.size, scatters.between
-        d = bounded(self.n_components, scatters.basis, c - 1, f"there are {c} classes")
-        unit = A + scatters.within
-        if scatters.smooth is not None:
-            unit = unit + self.mu * scatters.smooth
-        plain, unit = unit, with_ridge(unit, self.ridge, scatters.basis.relative_ridge)
-        scale, size = AxisWeights(self.axes, signed=False), share_of(plain, unit) / scatters.counts.max()
-        return Posed(TraceProblem(A, unit, "max"), scatters.basis, scale, axes=d, size=size)
+    _sums_suffice: ClassVar[Sufficient | None] = {"kernel": None, "reduce": None, "mu": 0}
 
     def _pose(self, sample: Sample) -> Posed:
-        codes, c = sample.y.codes, sample.y.count
-        basis = features_of(self, sample)
+        basis, y = features_of(self, sample), sample.y
         check_spread(self, basis, sample)
-        d = bounded(self.n_components, basis, c - 1, f"there are {c} classes")
-        unit, graph = total(codes), None
+        d = bounded(self.n_components, basis, y.count - 1, f"there are {y.count} classes")
+        unit, graph = total(y), None
         if self.mu:
-            W = projection_weights(self, points_of(self, basis, sample), sample.y, self.weights)
+            W = projection_weights(self, points_of(self, basis, sample), y, self.weights)
             unit, graph = unit + self.mu * W.laplacian(), W.graph
         scale = AxisWeights(self.axes, signed=False)
-        posed = pose(basis, maximise=between(codes), unit=unit, ridge=self.ridge, scale=scale)
+        posed = pose(basis, maximise=between(y), unit=unit, ridge=self.ridge, scale=scale)
         return replace(posed, axes=d).having(**graph_attribute(graph))

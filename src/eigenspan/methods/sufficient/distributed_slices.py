@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data import LazyClasses, LazyNumbers
+from ...data import Classes, LazyClasses, LazyNumbers
 from ...data.rows.dask_rows import LazyRows
 from ...data.rows.moments import Moments
 from ...graphs.class_graphs import slices
@@ -23,22 +23,26 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class LazySlices:
-    """Numbers cut at these edges; or classes, which have none."""
+    """Numbers cut at these edges."""
 
-    y: LazyNumbers | LazyClasses
+    y: LazyNumbers
+    edges: Array
+
+    def reduce(self, rows: LazyRows, function: Callable[[Any, Index, int], Any]) -> Any:
+        """``function(block, codes, slices)`` of every block, added up."""
+        return rows.reduce(partial(_in_slices, function, self.edges), self.y.column)
+
+
+@dataclass(frozen=True, eq=False)
+class SlicedRows(Classes):
+    """The slice of every row in memory, −1 where it has no response, and the values at which slices of numbers begin."""
+
     edges: Array | None = None
 
-    def sums(self, rows: LazyRows, function: Callable[[Any, Index, int], Any]) -> Any:
-        """``function(block, codes, slices)`` of every block, added up."""
-        if isinstance(self.y, LazyClasses):
-            return self.y.sums(rows, function)
-        assert self.edges is not None
-        return rows.reduce(partial(_in_slices, function, self.edges), add, self.y.column)
 
-
-def sliced(y: LazyNumbers | LazyClasses, n_slices: int | None, name: str) -> LazySlices:
+def sliced(y: LazyNumbers | LazyClasses, n_slices: int | None, name: str) -> LazySlices | LazyClasses:
     """Classes are slices; numbers are cut at their quantiles."""
-    return LazySlices(y) if isinstance(y, LazyClasses) else LazySlices(y, lazy_edges(y, n_slices, name))
+    return y if isinstance(y, LazyClasses) else LazySlices(y, lazy_edges(y, n_slices, name))
 
 
 def _in_slices(function: Callable[..., Any], edges: Array, rows: Any, y: Any) -> Any:

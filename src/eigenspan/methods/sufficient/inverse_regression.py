@@ -5,8 +5,8 @@ All of them are ``max Tr(V'Σ^½MΣ^½V)  s.t.  V'ΣV = I`` with a matrix M over
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Tolerance, Whole, attribute, parameter
-from ...data import Input, Sample
+from ...data import Input, Sample, Sufficient
 from ...data.rows.dask_rows import LazyRows
 from ...data.rows.moments import Moments
 from ...data.y import Responses
@@ -26,9 +26,8 @@ from ...problem import Features, Form, Map, Posed, Raw, TraceProblem, with_ridge
 from ...problem.forms import centring
 from ...problem.spectrum import seed_of
 from ..base.contract import Components, FeatureReducer, features_of
-from ..base.streaming import asks_for_rows, reads_once
 from ..discriminant.label_kernels import bounded
-from .distributed_slices import SliceSums, sliced
+from .distributed_slices import SlicedRows, SliceSums, sliced
 from .response_slices import (
     Response,
     SliceMoments,
@@ -60,7 +59,8 @@ class Spherical:
         Σ, the covariance of all rows over the coordinates of the basis, with the ridge.
     back : ndarray of shape (r, r')
         A matrix M over the spherical coordinates is ``back M back'`` over those of the basis.
-    rows : ndarray of shape (m, r')
+    rows : ndarray of shape (m, r') or None
+        None where statistics of the rows are all that is known.
     plain : bool
         No ridge, kernel or missing response: the theory of the tests holds.
     """
@@ -68,7 +68,7 @@ class Spherical:
     basis: Features
     unit: Form
     back: Array
-    rows: Array = field(default_factory=lambda: np.empty((0, 0)))
+    rows: Any = None
     plain: bool = True
 
 
@@ -84,52 +84,64 @@ def relative_ridge(estimator: Any, n: int, basis: Features) -> float:
     return _RIDGE
 
 
-def spherical_rows(estimator: Any, sample: Sample) -> Spherical:
-    """Of the estimator's features, whitened by the covariance of all rows. Cost O(nD min(n, D))."""
+def in_sphere(
+    estimator: InverseRegression, basis: Features, scatter: Form, n: int, all_known: bool
+) -> tuple[Spherical, Array]:
+    """The coordinates in which the scatter of n rows is n·I, with the matrix that takes those of the basis there."""
+    relative = relative_ridge(estimator, n, basis)
+    unit = with_ridge(scatter * (1.0 / n), estimator.ridge, relative)
+    T = dense.scaled_whitener(unit.to_dense())
+    plain = all_known and estimator.kernel is None and not estimator.ridge and not relative
+    return Spherical(basis, unit, unit.to_dense() @ T, plain=plain), T
+
+
+def spherical_rows(estimator: InverseRegression, sample: Sample) -> Spherical:
+    """The rows in memory, whitened by the covariance of all of them. Cost O(nD min(n, D))."""
     n, known = sample.n, sample.y.known
-    basis = features_of(estimator, sample).centred(np.ones(n))
+    # one group of rows has a root of its own, which sums by slices do not have
+    basis = Features.linear(sample.x.values) if sample.x.one_pass else features_of(estimator, sample)
+    basis = basis.centred(np.ones(n))
     bounded(None, basis, 1, None)
     require(
         16.0 * n * basis.dim, f"Two {n}×{basis.dim} matrices of coordinates", "Pass reduce=r to keep r principal axes."
     )
-    relative = relative_ridge(estimator, n, basis)
-    covariance = basis.restrict(centring(n)) * (1.0 / n)
-    unit = with_ridge(covariance, estimator.ridge, relative)
-    T = dense.scaled_whitener(unit.to_dense())
+    seen, T = in_sphere(estimator, basis, basis.restrict(centring(n)), n, bool(known.all()))
     W = basis.Z[known] @ T
-    plain = bool(known.all()) and estimator.kernel is None and not estimator.ridge and not relative
-    return Spherical(basis, unit, unit.to_dense() @ T, W - W.mean(axis=0), plain)
+    return replace(seen, rows=W - W.mean(axis=0))
 
 
-def spherical_sums(estimator: Any, everyone: Moments, all_known: bool) -> tuple[Spherical, Array]:
+def spherical_sums(estimator: InverseRegression, everyone: Moments, all_known: bool) -> tuple[Spherical, Array]:
     """The same from the moments of all rows, and the matrix that takes centred features to spherical coordinates."""
     basis = Features.of_moments(everyone)
     bounded(None, basis, 1, None)
-    relative = relative_ridge(estimator, everyone.n, basis)
-    unit = with_ridge(basis.total() * (1.0 / everyone.n), estimator.ridge, relative)
-    T = dense.scaled_whitener(unit.to_dense())
-    seen = Spherical(basis, unit, unit.to_dense() @ T, plain=all_known and not estimator.ridge and not relative)
+    seen, T = in_sphere(estimator, basis, basis.total(), everyone.n, all_known)
     return seen, basis.lifted(T)
 
 
 def in_coordinates(rows: LazyRows, T: Array, origin: Array) -> LazyRows:
     """Combinations T of the features of rows that stay where they are, about an origin."""
-    return rows.mapped(Map(Raw(), T, offset=origin), T.shape[1])
+    return rows.map(Map(Raw(), T, offset=origin), T.shape[1])
 
 
 def spherical_slices(estimator: Any, sample: Sample) -> tuple[Spherical, SliceMoments]:
     """Of rows that stay where they are, in one pass once the slices of the response are known: what each slice is like."""
     y = sliced(sample.y, estimator.n_slices, type(estimator).__name__)
     rows = sample.x.values
-    sums = y.sums(rows, SliceSums.of)
+    sums = y.reduce(rows, SliceSums.of)
     everyone = sums.everyone if sums.everyone.is_full else sums.everyone.factored(rows)
     seen, T = spherical_sums(estimator, everyone, sums.rest.n == 0)
     if everyone.root is not None:  # products of the features have lost what products of the coordinates hold
-        sums, T = y.sums(in_coordinates(rows, T, everyone.mean), SliceSums.of), np.eye(T.shape[1])
+        sums, T = y.reduce(in_coordinates(rows, T, everyone.mean), SliceSums.of), np.eye(T.shape[1])
     counts = np.array([part.n for part in sums.slices])
     means = np.array([part.mean for part in sums.slices])
     inside = [T.T @ part.scatter @ T / max(part.n - 1, 1) for part in sums.slices]
-    return seen, SliceMoments(counts, (means - counts @ means / counts.sum()) @ T, np.array(inside), y.edges)
+    return seen, SliceMoments(
+        counts, (means - counts @ means / counts.sum()) @ T, np.array(inside), getattr(y, "edges", None)
+    )
+
+
+#: Sums over the rows slice by slice suffice, but for kernels, principal axes and permutations.
+BY_SLICES: Sufficient = {"kernel": None, "reduce": None, "n_permutations": 0}
 
 
 class InverseRegression(FeatureReducer):
@@ -178,11 +190,6 @@ class InverseRegression(FeatureReducer):
             raise AttributeError(f"This {type(self).__name__} has no order_tests_: it is not fitted, or tests nothing.")
         return table_of(*vars(self)["_order_tests_"].T)
 
-    def _needs_rows(self) -> str | None:
-        return asks_for_rows(
-            kernel=self.kernel is not None, reduce=self.reduce is not None, n_permutations=self.n_permutations > 0
-        )
-
     def _matrix(self, W: Array, response: Response) -> Array:
         """M over the spherical rows W."""
         raise NotImplementedError
@@ -196,31 +203,23 @@ class InverseRegression(FeatureReducer):
         return None
 
     def _responses(self, sample: Sample) -> list[Response]:
-        return responses_of(sample.y, None, type(self).__name__)
+        return responses_of(sample.y, getattr(self, "n_slices", None), type(self).__name__)
 
     def _pose(self, sample: Sample) -> Posed:
-        if isinstance(sample.x.values, LazyRows):
-            return self._pose_lazily(sample)
-        responses = self._responses(sample)
-        seen = spherical_rows(self, sample)
-        with stage("inverse moments"):
-            M = self._pooled(seen.rows, responses)
+        responses: Sequence[Slices]
+        if sample.x.lazy or isinstance(sample.y, SlicedRows):
+            seen, response, M = self._from_sums(sample)
+            responses = [response]
+        else:
+            responses, seen = self._responses(sample), spherical_rows(self, sample)
+            with stage("inverse moments"):
+                M = self._pooled(seen.rows, responses)
         tests = self._tests(seen, responses, M)
         return self._posed(seen, M, self._wanted(seen, [response.count for response in responses], tests), tests)
 
-    def _pose_lazily(self, sample: Sample) -> Posed:
-        """The same of rows that stay where they are."""
+    def _from_sums(self, sample: Sample) -> tuple[Spherical, Slices, Array]:
+        """The coordinates, the slices of the response, and M, from statistics of the rows."""
         raise NotImplementedError
-
-    def _posed_lazily(self, seen: Spherical, M: Array, slices: int, known: tuple[Any, Any] | None) -> Posed:
-        """The problem, tested by chi-square where that holds; there are no rows here to permute."""
-        tests = table_of(*known) if seen.plain and known is not None else None
-        if tests is None and self.n_components == "test":
-            raise InputError(
-                f"{type(self).__name__} tests directions here by permuting rows, which rows that stay where they are cannot be: give the "
-                "number of directions."
-            )
-        return self._posed(seen, M, self._wanted(seen, [slices], tests), tests)
 
     def _wanted(self, seen: Spherical, slices: list[int], tests: Any) -> int:
         """As many axes as are asked for, as there are, or as the tests say."""
@@ -237,19 +236,24 @@ class InverseRegression(FeatureReducer):
         posed = Posed(TraceProblem(A, seen.unit, "max"), seen.basis, axes=d)
         return posed if tests is None else posed.having(_order_tests_=np.asarray(tests, dtype=np.float64))
 
-    def _pooled(self, W: Array, responses: list[Response]) -> Array:
+    def _pooled(self, W: Array, responses: Sequence[Any]) -> Array:
         """Of several responses the mean."""
         return np.mean([self._matrix(W, response) for response in responses], axis=0)
 
-    def _tests(self, seen: Spherical, responses: list[Response], M: Array) -> Any:
+    def _tests(self, seen: Spherical, responses: Sequence[Any], M: Array) -> Any:
         """By chi-square where that holds and no permutations are asked for."""
-        told = partial(slice_moments, seen.rows, responses[0])
+        told = partial(slice_moments, seen.rows, responses[0]) if seen.rows is not None else lambda: responses[0]
         known = self._chi2(M, responses[0], told) if seen.plain and len(responses) == 1 else None
         if known is not None and not self.n_permutations:
             return table_of(*known)
         times = self.n_permutations or (_PERMUTATIONS if self.n_components == "test" else 0)
         if not times:
             return None
+        if seen.rows is None:
+            raise InputError(
+                f"{type(self).__name__} has no chi-square test of directions here, which needs a response in every row and no ridge, and "
+                "tests by permutations need all rows at once: pass an array with n_permutations=199, or give the number of directions."
+            )
         rng = np.random.default_rng(seed_of(self.random_state))
         with stage("permutations"):
             found = direction_p_values(lambda W: self._pooled(W, responses), seen.rows, times, rng, self.level)
@@ -282,14 +286,11 @@ class SlicedRegression(InverseRegression):
 
     n_slices: Count | None = None
 
-    def _responses(self, sample: Sample) -> list[Response]:
-        return responses_of(sample.y, self.n_slices, type(self).__name__)
-
 
 class ComparedSlices(SlicedRegression):
     """Those that means and covariances of the slices tell all: sums over the rows, slice by slice, are all they need."""
 
-    _input: ClassVar[Input] = replace(SlicedRegression._input, blocks=reads_once)
+    _sums_suffice: ClassVar[Sufficient | None] = BY_SLICES
 
     def _of_slices(self, slices: SliceMoments) -> Array:
         """M from what the slices of the spherical rows are like."""
@@ -299,9 +300,8 @@ class ComparedSlices(SlicedRegression):
         check_slices(response, type(self).__name__, covariances=True)
         return self._of_slices(slice_moments(W, response))
 
-    def _pose_lazily(self, sample: Sample) -> Posed:
+    def _from_sums(self, sample: Sample) -> tuple[Spherical, Slices, Array]:
         with stage("moments"):
             seen, slices = spherical_slices(self, sample)
         check_slices(slices, type(self).__name__, covariances=True)
-        M = self._of_slices(slices)
-        return self._posed_lazily(seen, M, slices.count, self._chi2(M, slices, lambda: slices))
+        return seen, slices, self._of_slices(slices)

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
-from operator import add
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._diagnostics import stage
-from ...data import Input, LazyClasses, Sample
+from ...data import LazyClasses, Sample, Sufficient
 from ...data.labels import code_classes, label_array
 from ...data.rows.dask_rows import LazyRows
 from ...data.rows.moments import Moments, Sums
 from ...errors import LabelError
 from ...numerics.eigen import dense
-from ...problem import Posed
-from ..base.streaming import reads_once
 from ..base.table import method
-from .inverse_regression import InverseRegression, in_coordinates, spherical_sums
+from .inverse_regression import BY_SLICES, InverseRegression, Spherical, in_coordinates, spherical_sums
 from .response_slices import Response, SliceMoments, Slices
 
 Array = NDArray[np.float64]
@@ -64,7 +60,7 @@ class PHD(InverseRegression):
 
     response: Literal["response", "residual"] = "response"
 
-    _input: ClassVar[Input] = replace(InverseRegression._input, blocks=reads_once)
+    _sums_suffice: ClassVar[Sufficient | None] = BY_SLICES
 
     def _matrix(self, W: Array, response: Response) -> Array:
         if response.classes:
@@ -76,12 +72,12 @@ class PHD(InverseRegression):
         _refuse_cancelled(S, W, r)
         return S @ S
 
-    def _pose_lazily(self, sample: Sample) -> Posed:
+    def _from_sums(self, sample: Sample) -> tuple[Spherical, Slices, Array]:
         """Two passes: means, covariances and the regression from the first; the second sums products about these."""
         rows, y = sample.x.values, sample.y
         column = _first_class(y) if isinstance(y, LazyClasses) else y.column
         with stage("moments"):
-            sums = rows.reduce(_joint_sums, add, column)
+            sums = rows.reduce(_joint_sums, column)
         D = rows.width
         one, rest = sums.labelled, sums.rest
         own = Moments(one.counts, one.means[:, :D], one.scatter[:D, :D])
@@ -91,28 +87,22 @@ class PHD(InverseRegression):
         if everyone.root is not None:  # products of the features have lost what products of the coordinates hold
             rows, D, T = in_coordinates(rows, T, everyone.mean), T.shape[1], np.eye(T.shape[1])
             with stage("moments"):
-                one = rows.reduce(_joint_sums, add, column).labelled
+                one = rows.reduce(_joint_sums, column).labelled
             own = Moments(one.counts, one.means[:, :D], one.scatter[:D, :D])
         b = np.zeros(T.shape[1])
         if self.response == "residual":
             b = np.linalg.lstsq(T.T @ own.scatter @ T, T.T @ one.scatter[:D, D], rcond=None)[0]
         with stage("inverse moments"):
             about = partial(_hessian_sums, own.mean, float(one.mean[D]), T, b)
-            products = rows.reduce(about, add, column)
+            products = rows.reduce(about, column)
         squares = float(products[-1, 0])
         _refuse_straight(squares**0.5, float(one.scatter[D, D]) ** 0.5)
         S = products[:-1] / (np.sqrt(squares / one.n) * one.n)
-        M = S @ S
-        return self._posed_lazily(seen, M, 1, _statistics(M, one.n))
+        return seen, SliceMoments(np.array([one.n]), own.means, S), S @ S
 
     def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Any, Any]:
-        return _statistics(M, int(response.counts.sum()))
-
-
-def _statistics(M: Array, m: int) -> tuple[Any, Any]:
-    """Of m rows: Li's test of normal X."""
-    sizes = np.arange(len(M), 0, -1)
-    return m / 2 * np.cumsum(dense.eigenvalues(M))[::-1], sizes * (sizes + 1) // 2
+        m, sizes = int(response.counts.sum()), np.arange(len(M), 0, -1)
+        return m / 2 * np.cumsum(dense.eigenvalues(M))[::-1], sizes * (sizes + 1) // 2
 
 
 def _refuse_classes(count: int) -> None:

@@ -11,24 +11,23 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from ..._compat import available_if, fit_context
-from ..._diagnostics import stage
 from ..._parameters import attribute
 from ..._types import TableLike, VectorLike
-from ...data import Input, Sample
+from ...data import Sample, Sufficient
 from ...data.labels import all_missing
-from ...data.rows.dask_rows import LazyRows
-from ...data.rows.storage import is_tall
 from ...data.y import names_classes, read_numbers
 from ...data.y_values import Numbers
-from ...errors import DimensionError, InputError, LabelError
+from ...errors import DimensionError, LabelError
 from ...graphs.class_graphs import slices
 from ...numerics.eigen import dense
-from ...problem import Fitted, Posed, Scatters, with_ridge
-from ..base.streaming import LabelledStreaming, add_labelled, from_sums, kept_sums, read_block, reads_once
+from ...problem import Fitted
+from ..base.contract import features_of
+from ..base.streaming import LabelledStreaming, from_sums, read_block
 from ..base.table import method
-from .distributed_slices import sliced
-from .inverse_regression import ComparedSlices, SlicedRegression, Spherical, relative_ridge
-from .response_slices import Response, SliceMoments, Slices, check_slices, responses_of, table_of
+from ..discriminant.label_kernels import bounded
+from .distributed_slices import SlicedRows, sliced
+from .inverse_regression import BY_SLICES, ComparedSlices, SlicedRegression, Spherical, in_sphere
+from .response_slices import Response, SliceMoments, Slices, check_slices, responses_of
 
 Array = NDArray[np.float64]
 
@@ -74,79 +73,56 @@ class SIR(LabelledStreaming, SlicedRegression):
 
     slice_edges_: Array = attribute()
 
-    _input: ClassVar[Input] = replace(SlicedRegression._input, one_pass=reads_once)
+    _sums_suffice: ClassVar[Sufficient | None] = BY_SLICES
     unlabeled = None  # a class fact, not a parameter: NaN and None are marks enough
-    _needs_rows = SlicedRegression._needs_rows
 
     def _most(self, slices: list[int], dim: int) -> tuple[int, str | None]:
         most = sum(slices) - len(slices)
         return (most, f"the response has {sum(slices)} slices") if most < dim else (dim, None)
 
     def _matrix(self, W: Array, response: Response) -> Array:
+        check_slices(response, "SIR", covariances=False)
         return means_matrix(W, response)
 
     def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Any, Any]:
         return _means_chi2(M, response.counts.sum(), response.count)
 
     def _fit(self, sample: Sample) -> Fitted:
-        if isinstance(sample.x.values, LazyRows):
-            return self._fit_lazily(sample)
-        responses = self._responses(sample)
-        for response in responses:
-            check_slices(response, "SIR", covariances=False)
-        by_rows = self._needs_rows() is not None or len(responses) > 1
-        if by_rows or not is_tall(sample.x.values) or sample.n <= sample.x.values.shape[1] + 1:
-            return super(LabelledStreaming, self)._fit(sample)
-        codes, (response,) = np.full(sample.n, -1), responses
+        if sample.past is not None:
+            return super()._fit(sample)
+        y, by_sums = self._sliced(sample), sample.x.one_pass and sample.n > sample.x.values.shape[1] + 1
+        if y is None or not by_sums:
+            fitted = super()._fit(sample)
+        else:
+            sample = replace(sample, y=y)
+            fitted = super()._fit(sample).having(moments_=sample.sums, n_samples_seen_=sample.sums.n)
+        edges = getattr(y, "edges", None)
+        return fitted if edges is None else fitted.having(slice_edges_=edges)
+
+    def _sliced(self, sample: Sample) -> Any:
+        """The response as slices; None if there are several responses."""
+        if sample.x.lazy:
+            return sliced(sample.y, self.n_slices, "SIR")
+        (response, *others), codes = self._responses(sample), np.full(sample.n, -1)
         codes[sample.y.known] = response.codes
-        with stage("moments"):
-            fitted = self._fit_scatters(Scatters.of_rows(sample.x.values, codes, response.count))
-        return fitted if response.edges is None else fitted.having(slice_edges_=response.edges)
+        return None if others else SlicedRows(codes, np.arange(response.count), codes, response.edges)
 
-    def _sums_in(self, sample: Sample) -> dict[str, Any]:
-        responses = self._responses(sample)
-        if len(responses) > 1:  # partial_fit takes one
-            return {}
-        codes, (response,) = np.full(sample.n, -1), responses
-        codes[sample.y.known] = response.codes
-        sums = kept_sums(sample.x.values, codes, response.count)
-        edges = {} if response.edges is None else {"slice_edges_": response.edges}
-        return {"moments_": sums, "n_samples_seen_": sums.n, **edges}
+    def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
+        if "moments_" in fitted.attributes or (y := self._sliced(sample)) is None:
+            return fitted
+        return super()._with_sums(fitted, replace(sample, y=y))
 
-    def _fit_lazily(self, sample: Sample) -> Fitted:
-        y = sliced(sample.y, self.n_slices, "SIR")
-        with stage("moments"):
-            scatters = Scatters.of_classes(sample.x.values, y)
-        counts = scatters.counts.astype(np.intp)
-        check_slices(SliceMoments(counts, scatters.means, np.empty(0), y.edges), "SIR", covariances=False)
-        fitted = self._fit_scatters(scatters)
-        return fitted if y.edges is None else fitted.having(slice_edges_=y.edges)
-
-    def _pose_scatters(self, scatters: Scatters) -> Posed:
-        sums: Any = scatters.sums
-        n, h = sums.n, scatters.counts.size
-        if self.n_components == "test" and self.ridge is None and scatters.basis.dim >= n - 1:
-            raise DimensionError(
-                f"{n} rows span {scatters.basis.dim} dimensions: the test of directions needs more rows."
-            )
-        seen, M = self._spherical_means(scatters)
-        if self.n_components == "test" and not seen.plain:
-            raise InputError(
-                f"The chi-square test of directions needs a response in every row ({sums.rest.n} have none) and no ridge. Use "
-                "n_permutations=199."
-            )
-        tests = table_of(*_means_chi2(M, n, h)) if seen.plain else None
-        return self._posed(seen, M, self._wanted(seen, [h], tests), tests)
-
-    def _spherical_means(self, scatters: Scatters) -> tuple[Spherical, Array]:
-        """Return the spherical coordinates and the scatter of the slice means in them, from sums over the rows."""
-        sums: Any = scatters.sums
-        relative = relative_ridge(self, sums.n, scatters.basis)
-        unit = with_ridge(scatters.everyone * (1.0 / sums.n), self.ridge, relative)
-        T = dense.scaled_whitener(unit.to_dense())
-        M = dense.symmetric(T.T @ scatters.between.to_dense() @ T) / sums.labelled.n
-        plain = not (sums.rest.n or self.ridge or relative)
-        return Spherical(scatters.basis, unit, unit.to_dense() @ T, plain=plain), M
+    def _from_sums(self, sample: Sample) -> tuple[Spherical, Slices, Array]:
+        basis, sums = features_of(self, sample), sample.sums
+        bounded(None, basis, 1, None)
+        if self.n_components == "test" and self.ridge is None and basis.dim >= sums.n - 1:
+            raise DimensionError(f"{sums.n} rows span {basis.dim} dimensions: the test of directions needs more rows.")
+        counts, nothing = sums.labelled.counts.astype(np.intp), np.empty(0)
+        slices = SliceMoments(counts, nothing, nothing, getattr(sample.y, "edges", None))
+        if sample.past is None:
+            check_slices(slices, "SIR", covariances=False)
+        seen, T = in_sphere(self, basis, basis.scatters.everyone, sums.n, not sums.rest.n)
+        return seen, slices, dense.symmetric(T.T @ basis.scatters.between.to_dense() @ T) / sums.labelled.n
 
     @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)
@@ -185,8 +161,10 @@ class SIR(LabelledStreaming, SlicedRegression):
         begun = edges is not None
         edges = edges if begun else self._edges_of(values)
         codes = np.where(np.isnan(values[:, 0]), -1, slices(values[:, 0], edges))
-        places = np.arange(edges.size + 1 if begun else 0)  # parts without any response have no slices
-        return add_labelled(self, X, codes, edges.size + 1, places, {**seen, "slice_edges_": edges})
+        before, names = vars(self).get("moments_"), np.arange(edges.size + 1)
+        if before is not None and not begun:  # parts without any response have no slices
+            before = before.regrouped(names[:0], names.size)
+        return self._go_on(before, X, SlicedRows(codes, names, codes, edges), {**seen, "slice_edges_": edges})
 
     def _edges_of(self, values: Array) -> Array:
         """Where slices begin, from the first part that has responses."""

@@ -20,23 +20,18 @@ from ...problem.fitted import Fitted
 from ...problem.map import Map
 from ...problem.white_views import View, Views
 from ..base.contract import Linear, check_embedded
-from ..base.streaming import Streaming, asks_for_rows, reads_once
 from ..base.table import method
 from .significance import pair_p_values, wilks_table
-from .variates import TwoViews, pairs_for, ridges_of
+from .variates import StreamedViews, TwoViews, is_vector, pairs_for, ridges_of
 
 Array = NDArray[np.float64]
-
-
-def _other_view(estimator: Any) -> OtherView:
-    return OtherView(sparse=True, one_pass=reads_once(estimator))
 
 
 _RIDGE = "Pass ridge= (0.1, say), keep few principal axes of each view with reduce=, or use more rows."
 
 
 @method("two views", "max X'Y", "covariance of each view", "n D² + D³", "S3 §3.6")
-class CCA(Streaming, TwoViews):
+class CCA(StreamedViews, TwoViews):
     """Canonical correlation analysis.
 
     .. math:: \\max_{w, v}\\; w^T C_{xy} v \\quad \\text{s.t. } w^T (C_{xx} + \\rho_x I) w = v^T (C_{yy} + \\rho_y I) v = 1
@@ -144,36 +139,13 @@ class CCA(Streaming, TwoViews):
     y_embedding_: Array = attribute()
     y_map_: Map = attribute()
 
-    _input: ClassVar[Input] = Input(y=_other_view, sparse=True, linear=True, one_pass=reads_once)
-
-    def _needs_rows(self) -> str | None:
-        return asks_for_rows(reduce=self.reduce is not None)
-
-    def _views(self, sample: Sample) -> Views:
-        ridges = ridges_of(self.ridge, 2)
-        return Views.of((sample.x, sample.y), "Xy", ridges, reduce=self.reduce, random_state=self.random_state)
+    _input: ClassVar[Input] = Input(y=OtherView(sparse=True, one_pass=True), sparse=True, linear=True)
 
     def _fit(self, sample: Sample) -> Fitted:
-        return self._conclude(self._views(sample), _is_vector(sample.given), sample.y.values)
-
-    def _sums_of(self, X: Any, y: Any) -> JointMoments:
-        Y = _other_view(self).read(y, X.shape[0], name=type(self).__name__, unlabeled=None).values
-        return replace(JointMoments.of((X, Y), "Xy"), flat=_is_vector(y))
-
-    def _factored(self, sums: JointMoments, X: Any, y: Any) -> JointMoments:
-        Y = _other_view(self).read(y, X.shape[0], name=type(self).__name__, unlabeled=None).values
-        return sums.factored((X, Y))
-
-    def _keeps_digits(self, sums: JointMoments) -> bool:
-        return sums.suffices(ridges_of(self.ridge, 2))
-
-    def _fit_sums(self, sums: JointMoments, X: Any = None) -> Fitted | None:
-        ridges = ridges_of(self.ridge, 2)
-        if sums.n < 2 or not all(sums.alone(i).live().any() for i in range(2)):
-            return None
-        views = Views.of_moments(sums, "Xy", ridges)
-        early = (views.surplus and not any(ridges)) or min(views.ranks) < min(self.n_components or 1, *sums.widths)
-        return None if early else self._conclude(views.clear_enough(), sums.flat)
+        past = sample.past
+        if past is not None:
+            return self._conclude(self._views(sample), past.flat)
+        return self._conclude(self._views(sample), is_vector(sample.given), sample.y.values)
 
     def _conclude(self, views: Views, flat: bool, Y: Any = None) -> Fitted:
         fitted, U, V, values = self._fit_pairs(views, any(ridges_of(self.ridge, 2)), _RIDGE)
@@ -287,10 +259,6 @@ class CCA(Streaming, TwoViews):
                 f"has correlations of 1, and no test can tell them apart. {_RIDGE}"
             )
         return pair_p_values(views, pairs_for(self.n_components, views.ranks), n_permutations, random_state)
-
-
-def _is_vector(y: Any) -> bool:
-    return int(y.ndim if hasattr(y, "ndim") else np.asarray(y).ndim) == 1
 
 
 def _described(side: str, view: View, U: Array, map_: Map) -> dict[str, Any]:

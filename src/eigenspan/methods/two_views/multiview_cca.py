@@ -14,7 +14,7 @@ from ..._diagnostics import note
 from ..._parameters import ArrayLike, Count, NotNegative, Seed, attribute, parameter
 from ..._types import TableLike
 from ...data import Input, Sample
-from ...data.other_views import OtherViews, read_view, view_names
+from ...data.other_views import OtherViews, read_view
 from ...data.rows.joint_moments import JointMoments
 from ...data.rows.storage import in_precision_of
 from ...errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError, warn
@@ -26,9 +26,9 @@ from ...problem.orientation import orientation_of
 from ...problem.pose import TraceProblem, solve
 from ...problem.white_views import Views
 from ..base.contract import Components, Reducer
-from ..base.streaming import Streaming, asks_for_rows, from_sums, reads_once
+from ..base.streaming import from_sums
 from ..base.table import method
-from .variates import ridges_of
+from .variates import StreamedViews, ridges_of
 
 Array = NDArray[np.float64]
 
@@ -36,14 +36,10 @@ Array = NDArray[np.float64]
 _SETTLED = 1e-13
 
 
-def _other_views(estimator: Any) -> OtherViews:
-    return OtherViews(sparse=True, one_pass=reads_once(estimator))
-
-
 @method(
     "two views", "max Σ P_i, or Σ correlations", "covariance of each view", "n D² + (ΣD)³", "Kettenring 1971", "gcca"
 )
-class MultiviewCCA(Streaming, Reducer):
+class MultiviewCCA(StreamedViews, Reducer):
     """Canonical correlation analysis of any number of views.
 
     .. math:: \\text{MAXVAR:}\\quad \\max_{w_1, \\dots, w_p} \\sum_{i \\ne j} w_i^T C_{ij} w_j
@@ -139,7 +135,7 @@ class MultiviewCCA(Streaming, Reducer):
     n_iter_: int = attribute()
     maps_: tuple[Map, ...] = attribute()
 
-    _input: ClassVar[Input] = Input(y=_other_views, sparse=True, linear=True, one_pass=reads_once)
+    _input: ClassVar[Input] = Input(y=OtherViews(sparse=True, one_pass=True), sparse=True, linear=True)
 
     def fit(self, X: TableLike, y: Any = None) -> Self:
         """Fit the variates of all views.
@@ -218,34 +214,9 @@ class MultiviewCCA(Streaming, Reducer):
         with np.errstate(over="ignore", invalid="ignore"):
             return in_precision_of(X, map_(X))
 
-    def _needs_rows(self) -> str | None:
-        return asks_for_rows(reduce=self.reduce is not None)
-
     def _fit(self, sample: Sample) -> Fitted:
-        points = (sample.x, *sample.y)
-        ridges, names = ridges_of(self.ridge, len(points)), view_names(len(points))
-        views = Views.of(points, names, ridges, reduce=self.reduce, random_state=self.random_state)
-        return self._conclude(views, any(ridges))
-
-    def _sums_of(self, X: Any, y: Any) -> JointMoments:
-        others = _other_views(self).read(y, X.shape[0], name=type(self).__name__, unlabeled=None)
-        return JointMoments.of((X, *(view.values for view in others)), view_names(1 + len(others)))
-
-    def _factored(self, sums: JointMoments, X: Any, y: Any) -> JointMoments:
-        others = _other_views(self).read(y, X.shape[0], name=type(self).__name__, unlabeled=None)
-        return sums.factored((X, *(view.values for view in others)))
-
-    def _keeps_digits(self, sums: JointMoments) -> bool:
-        return sums.suffices(ridges_of(self.ridge, len(sums.widths)))
-
-    def _fit_sums(self, sums: JointMoments, X: Any = None) -> Fitted | None:
-        p = len(sums.widths)
-        if sums.n < 2 or not all(sums.alone(i).live().any() for i in range(p)):
-            return None
-        ridges = ridges_of(self.ridge, p)
-        views = Views.of_moments(sums, view_names(p), ridges)
-        early = (views.surplus and not any(ridges)) or min(views.ranks) < min(self.n_components or 1, *sums.widths)
-        return None if early else self._conclude(views.clear_enough(), any(ridges))
+        views = self._views(sample)
+        return self._conclude(views, any(ridges_of(self.ridge, len(views.views))))
 
     def _conclude(self, views: Views, regularised: bool) -> Fitted:
         d = self._dimensions(views.ranks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -13,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..._diagnostics import note
 from ..._parameters import parameter
 from ..._types import TableLike
-from ...data.other_views import read_view
+from ...data import Sample, Sufficient
+from ...data.other_views import read_view, view_names
 from ...data.rows.dask_rows import lazy_rows
+from ...data.rows.joint_moments import JointMoments
 from ...data.rows.storage import blocks, in_precision_of
 from ...errors import DegenerateWarning, DimensionError, InputError, warn
 from ...numerics.eigen import dense
@@ -25,12 +28,52 @@ from ...problem.orientation import orientation_of, relative_gap
 from ...problem.spectrum import Spectrum, report_resolution
 from ...problem.white_views import Views
 from ..base.contract import Components, Placed, Reducer
+from ..base.streaming import Streaming, TooFewRowsError
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Canonical correlation that is rounding.
 _NONE = 1e-13
+
+
+class StreamedViews(Streaming):
+    """Methods of several views, for which the joint scatter of all columns suffices."""
+
+    _sums_suffice: ClassVar[Sufficient | None] = {"reduce": None}
+    n_components: Any
+    ridge: Any
+    reduce: int | None
+    random_state: Any
+
+    def _statistic(self, X: Any, y: Any, seen: int = 0, before: JointMoments | None = None) -> JointMoments:
+        others: Any = self._accepted().y.read(y, X.shape[0], name=type(self).__name__, unlabeled=None)  # type: ignore[attr-defined]
+        tables = (X, *(view.values for view in (others if isinstance(others, tuple) else (others,))))
+        if before is not None:
+            return before.factored(tables)
+        return replace(JointMoments.of(tables, view_names(len(tables))), flat=is_vector(y))
+
+    def _views(self, sample: Sample) -> Views:
+        """The views in white coordinates, from the rows or from their joint scatter."""
+        sums = sample.past
+        if sums is None:
+            points = (sample.x, *(sample.y if isinstance(sample.y, tuple) else (sample.y,)))
+            names, ridges = view_names(len(points)), ridges_of(self.ridge, len(points))
+            return Views.of(points, names, ridges, reduce=self.reduce, random_state=self.random_state)
+        ridges = ridges_of(self.ridge, len(sums.widths))
+        if all(sums.alone(i).live().any() for i in range(len(ridges))):
+            views = Views.of_moments(sums, view_names(len(ridges)), ridges)
+            wanted = min(self.n_components or 1, *sums.widths)
+            if min(views.ranks) >= wanted and (any(ridges) or not views.surplus):
+                return views.clear_enough()
+        raise TooFewRowsError(sums.n)
+
+    def _keeps_digits(self, total: JointMoments) -> bool:
+        return total.suffices(ridges_of(self.ridge, len(total.widths)))
+
+
+def is_vector(y: Any) -> bool:
+    return not isinstance(y, tuple) and int(y.ndim if hasattr(y, "ndim") else np.asarray(y).ndim) == 1
 
 
 class TwoViews(Reducer):
@@ -100,7 +143,7 @@ class TwoViews(Reducer):
         if is_lazy(y):
             rows = lazy_rows(y, "y", numbers=True)
             self._check_other(rows.width)
-            return rows.map(Placed(self.y_map_, linear=True), int(self.y_map_.width), rows.dtype)
+            return rows.images(Placed(self.y_map_, linear=True), int(self.y_map_.width), rows.dtype)
         Y = read_view(y, sparse=self._accepted().sparse)
         self._check_other(Y.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):

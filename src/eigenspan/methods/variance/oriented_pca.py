@@ -15,14 +15,15 @@ from ..._diagnostics import note, stage
 from ..._parameters import ArrayLike, Function, TypeName, attribute
 from ...data import Input, Sample
 from ...data.distorted_samples import Copies, DistortedCopies, Distortion, copies_of, functions_of
-from ...data.rows.moments import Moments
-from ...data.rows.storage import blocks, is_tall, on_disk, refuse_non_finite
+from ...data.rows.moments import Moments, OfMoments
+from ...data.rows.row_storage import held
+from ...data.rows.storage import blocks, on_disk, refuse_non_finite
 from ...data.rows.triangular import triangular
 from ...errors import DimensionError, InputError
 from ...problem import Features, Fitted, Form, Posed, Raw, TraceProblem, identity, with_ridge
 from ...problem.spectrum import seed_of
 from ..base.contract import FeatureReducer, axes, features_of
-from ..base.streaming import Streaming, asks_for_rows, is_wide, reads_once
+from ..base.streaming import Streaming
 from ..base.table import method
 
 Array = NDArray[np.float64]
@@ -31,7 +32,7 @@ Distortions = Annotated[Any, Function(1), Function(2)] | Annotated[ArrayLike, Ty
 
 
 @dataclass(frozen=True, eq=False)
-class Signals:
+class Signals(OfMoments):
     """Moments of signals and of their noise, copies less originals: all that oriented PCA asks of many rows of few features."""
 
     signal: Moments
@@ -77,14 +78,6 @@ class Signals:
         if self.n <= self.width or not self.spanned().is_full:
             return False
         return self.is_silent or self.noise.about_origin().is_full
-
-    def rooted(self) -> Signals:
-        """The same with roots: those of the scatters, where there are no better ones."""
-        return Signals(self.signal.rooted(), self.noise.rooted())
-
-    def without_roots(self) -> Signals:
-        """The products alone."""
-        return self if self.signal.root is None else Signals(self.signal.products(), self.noise.products())
 
     def __add__(self, other: Signals) -> Signals:
         return Signals(self.signal + other.signal, self.noise + other.noise)
@@ -144,11 +137,6 @@ def _less(copy: Any, rows: Any) -> Any:
         return sp.csr_array(copy - rows, dtype=np.float64)
     copy, rows = (A.toarray() if sp.issparse(A) else A for A in (copy, rows))
     return np.subtract(copy, rows, dtype=np.float64)
-
-
-def _differ(copy: Any, rows: Any) -> bool:
-    noise = _less(copy, rows)
-    return bool(np.any(noise.data if sp.issparse(noise) else noise))
 
 
 def _refuse_idle(estimator: Any) -> None:
@@ -231,41 +219,24 @@ class OrientedPCA(Streaming, FeatureReducer):
 
     moments_: Signals = attribute()
 
-    _input: ClassVar[Input] = replace(
-        FeatureReducer._input, y=DistortedCopies(), one_pass=reads_once, idle=_refuse_idle
-    )
-
-    def _needs_rows(self) -> str | None:
-        return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None)
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=DistortedCopies(), idle=_refuse_idle)
 
     def _fit(self, sample: Sample) -> Fitted:
+        if sample.past is not None:
+            return self._fit_signals(sample.past, None)
         X, given = sample.x.values, sample.y.of_shape(sample.x.values.shape)
-        if not reads_once(self) or not is_tall(X):
+        if not sample.x.one_pass:
             return axes(self).fit(self._pose(sample))
         with stage("moments"):
             sums = Signals.of(X, given, functions_of(self.distortions), self._generator())
-        return self._fit_signals(sums, None if on_disk(X) else X)
+        return self._fit_signals(sums, held(X))
 
-    def _sums_of(self, X: Any, y: Any) -> Signals:
-        return self._signals(X, y, vars(self).get("n_samples_seen_", 0))
-
-    def _factored(self, sums: Signals, X: Any, y: Any) -> Signals:
-        return self._signals(X, y, vars(self).get("n_samples_seen_", 0), sums)
-
-    def _sums_in(self, sample: Sample) -> dict[str, Any]:
-        X, y = sample.x.values, sample.given
-        sums = self._signals(X, y, 0)
-        sums = sums if sums.is_full or is_wide(X) else self._signals(X, y, 0, sums)
-        return {"moments_": sums, "n_samples_seen_": sums.n}
-
-    def _signals(self, X: Any, y: Any, seen: int, before: Signals | None = None) -> Signals:
-        """Sums over some rows, of which `seen` came before; with roots about the means of a pass before."""
+    def _statistic(self, X: Any, y: Any, seen: int = 0, before: Signals | None = None) -> Signals:
         given = DistortedCopies().read(y, X.shape[0], name=type(self).__name__, unlabeled=None).of_shape(X.shape)
         return Signals.read(X, given, functions_of(self.distortions), self._generator(seen), before)
 
-    def _fit_sums(self, sums: Any, X: Any = None) -> Fitted | None:
-        ready = sums.n > 1 and not (sums.noise.n and sums.is_silent)
-        return self._fit_signals(sums, None) if ready else None
+    def _enough(self, total: Signals, y: Any) -> bool:
+        return total.n > 1 and not (total.noise.n and total.is_silent)
 
     def _generator(self, seen: int = 0) -> np.random.Generator:
         return np.random.default_rng([seed_of(self.random_state), seen])
@@ -276,7 +247,7 @@ class OrientedPCA(Streaming, FeatureReducer):
             lift = Features.of_moments(sums.spanned(center=False)).lift if sums.n <= sums.width else None
             basis = Features(Raw(), X, lift, np.zeros(sums.width), scatter=sums.signal.scatter, count=sums.n)
         else:
-            self._refuse_axes_without_signal(_rank(sums.signal, X) if sums.noise.n else None)
+            self._refuse_axes_without_signal(Features.of_moments(sums.signal, X).dim if sums.noise.n else None)
             basis = Features.of_moments(sums.spanned(), None if sums.noise.n else X, full=sums.is_full)
             basis = replace(basis, raw=X, scatter=sums.signal.scatter, count=sums.n)
         fitted = axes(self).fit(self._weigh(basis, sums, basis.compress, basis.compress_root))
@@ -292,7 +263,7 @@ class OrientedPCA(Streaming, FeatureReducer):
             )
         rng = self._generator()
         copies = list(copies_of(X, sample.y, functions, rng))
-        if copies and not any(_differ(copy, X) for copy in copies):  # rounding in a kernel would be taken for noise
+        if copies and not any(abs(_less(copy, X)).max() for copy in copies):  # rounding would be taken for noise
             _refuse_silence(len(copies) * X.shape[0])
         origin = None if self.extractor == "difference" else np.ones(X.shape[0])
         basis = self._coordinates(sample, copies).centred(origin)
@@ -339,7 +310,3 @@ class OrientedPCA(Streaming, FeatureReducer):
                     else ". All rows coincide."
                 )
             )
-
-
-def _rank(signal: Moments, X: Any) -> int:
-    return Features.of_moments(signal, X).dim

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ..._compat import Interval, RealNotInt
 from ..._diagnostics import stage
 from ..._parameters import attribute, parameter
-from ...data import Input, Sample
+from ...data import Input, Sample, Sufficient
 from ...data.rows.moments import Moments, Sums
-from ...data.rows.storage import is_tall, on_disk
+from ...data.rows.row_storage import held
 from ...data.rows.triangular import ROUNDING
 from ...data.rows.wide_scatter import SpreadScatter
 from ...errors import DimensionError, InputError
@@ -23,8 +23,8 @@ from ...numerics.eigen.centred import Centred, column_means
 from ...problem import Features, Fitted, Form, Posed, Raw, TraceProblem, Unit, Whitened
 from ...problem.dimension_rules import likeliest_number
 from ...problem.row_space import rounding_of, warn_of_digits
-from ..base.contract import Components, LinearReducer, axes, features_of
-from ..base.streaming import Streaming, reads_once
+from ..base.contract import Components, LinearReducer, axes
+from ..base.streaming import Streaming, TooFewRowsError
 from ..base.table import method
 from .gaussian import PrincipalGaussian, described, most_evident
 
@@ -47,25 +47,27 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         along all other axes still counts as unexplained. None computes all that are needed.
     """
 
-    _input: ClassVar[Input] = Input(sparse=True, linear=True, one_pass=reads_once)
+    _input: ClassVar[Input] = Input(sparse=True, linear=True)
+    _sums_suffice: ClassVar[Sufficient | None] = {"reduce": None}
     kernel = None  # a class fact, not a parameter: KernelPCA is the kernel form
     landmarks = None
     center = True  # a parameter of PCA alone: the Gaussian models have a mean
 
-    def _needs_rows(self) -> str | None:
-        return None if self.reduce is None else "reduce="
-
     def _fit(self, sample: Sample) -> Fitted:
         X = sample.x.values
+        if sample.past is not None:
+            least = int(self.n_components) if isinstance(self.n_components, Integral) else 1
+            return self._fit_moments(sample.past.everyone, None, at_least=min(least, sample.past.width))
         if sample.x.lazy and X.width > _WIDE and isinstance(self.n_components, Integral):
             return self._fit_wide(X)
-        if reads_once(self) and is_tall(X):
+        if sample.x.one_pass:
             return self._fit_tall(X, single=X.dtype == np.float32 and isinstance(X, np.ndarray))
         C, n = Centred.of(X, column_means(X, self.center)), sample.n
         basis = self._few_axes(X, C)
         if basis is None and self.reduce is None and n > X.shape[1]:
             return self._fit_tall(X, single=False)
-        basis = basis or self._features(sample)
+        if basis is None:
+            basis = Features.linear(X, reduce=self.reduce, center=self.center, random_state=self.random_state)
         squares = Form(basis.dim, dense=np.diag(np.einsum("ij,ij->j", basis.Z, basis.Z)), psd=True)  # principal axes
         scatter = n * float(np.sum(C.spread() ** 2))
         return self._conclude(Posed(TraceProblem(squares, None, "max"), basis), n, X.shape[1], scatter)
@@ -81,7 +83,7 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
                 suffice, number = self._products_suffice(moments)
             if not suffice:
                 moments = moments.factored(X)
-        return self._fit_moments(moments, None if on_disk(X) else X, number)
+        return self._fit_moments(moments, held(X), number)
 
     def _fit_wide(self, X: Any) -> Fitted:
         """The fit to rows on a cluster with more columns than a matrix of them can have: a pass over the rows for every block of axes."""
@@ -94,11 +96,6 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         warn_of_digits(ROUNDING * values[0] / values[-1], float(np.sqrt(values[0] / values[-1])))
         return fitted
 
-    def _features(self, sample: Sample) -> Features:
-        if self.center:
-            return features_of(self, sample)  # type: ignore[arg-type]
-        return Features.linear(sample.x.values, reduce=self.reduce, center=False, random_state=self.random_state)
-
     def _about(self, moments: Moments) -> Moments:
         """Sums of squares about the mean, or about the origin."""
         return moments if self.center else moments.about_origin()
@@ -106,11 +103,6 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
     def _keeps_digits(self, sums: Sums) -> bool:
         # the factor of no more rows than columns holds the dimensions that these span, and no others
         return sums.n > sums.width and self._products_suffice(sums.everyone)[0]
-
-    def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
-        moments = sums.everyone
-        wanted = int(self.n_components) if isinstance(self.n_components, Integral) else 1
-        return self._fit_moments(moments, None, at_least=min(wanted, sums.width)) if moments.n > 1 else None
 
     def _products_suffice(self, moments: Moments) -> tuple[bool, int | None]:
         """The products of the rows hold all axes that count to all digits that matter; and how many these are, where that was found."""
@@ -124,8 +116,8 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
             )
         return about.leads(len(about.scatter) if number is None else number), number
 
-    def _fit_moments(self, moments: Moments, X: Any, number: int | None = None, at_least: int = 0) -> Any:
-        """The fit to rows of which these moments are left; None where they span fewer dimensions than they must."""
+    def _fit_moments(self, moments: Moments, X: Any, number: int | None = None, at_least: int = 0) -> Fitted:
+        """The fit to rows of which these moments are left."""
         about = self._about(moments)
         if about.root is None:
             basis = Features(Raw(), X, None, about.mean)
@@ -135,7 +127,7 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
             basis = Features.of_moments(about, X, full=False, wanted=wanted)
             squares = basis.total()
         if basis.dim < at_least:
-            return None
+            raise TooFewRowsError(moments.n)
         posed = Posed(TraceProblem(squares, None, "max"), basis, axes=number if about.root is None else None)
         fitted = self._conclude(posed, moments.n, moments.means.shape[1], float(np.trace(about.scatter)))
         return fitted.having(moments_=Sums.without_classes(moments), n_samples_seen_=moments.n)

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._parameters import Count, Tolerance, attribute, parameter
 from ...data import Input, Sample, read_new
-from ...data.rows.dask_rows import LazyRows
-from ...data.rows.storage import in_precision_of, is_tall, refuse_out_of_range
+from ...data.rows.storage import in_precision_of, refuse_out_of_range
 from ...errors import DimensionError, InputError
 from ...numerics.eigen import dense
 from ...numerics.memory import require
@@ -23,7 +22,6 @@ from ...problem.dimension_rules import bic, likeliest_number, maximum_likelihood
 from ...problem.scale import roots
 from ...problem.spectrum import seed_of
 from ..base.contract import Components, axes
-from ..base.streaming import reads_once
 from ..base.table import method
 from .em import fit_gaps
 from .gaussian import described, most_evident
@@ -168,13 +166,13 @@ class PPCA(PrincipalAxes):
     n_iter_: int = attribute()
     n_samples_: int = attribute()
 
-    _input: ClassVar[Input] = Input(sparse=True, linear=True, one_pass=reads_once, missing="allow")
+    _input: ClassVar[Input] = Input(sparse=True, linear=True, missing="allow")
 
     def _fit(self, sample: Sample) -> Fitted:
         X = sample.x.values
-        if not isinstance(X, LazyRows) and has_gaps(X):
+        if not sample.x.lazy and has_gaps(X):
             return self._fit_gaps(X)
-        if not is_tall(X):
+        if not sample.x.lazy and not sample.x.one_pass:
             refuse_out_of_range(X)
         return super()._fit(sample)
 

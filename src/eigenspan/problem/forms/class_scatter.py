@@ -1,43 +1,61 @@
-"""Scatter forms: variance, class means and what is left around them. All are diagonal plus low rank, never n×n."""
+"""Scatter forms: variance, class means and what is left around them. All are diagonal plus low rank, never n×n.
+
+Each takes the classes of a sample (``sample.y``) or the class codes of all rows, −1 for those without a label. Forms of classes are
+restricted to features from sums over the rows, so that rows may be in a file, on a cluster or gone.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..form import Form, diagonal, identity
+from ..._types import Index
+from ..form import Form, diagonal
+from ..scatters import Scatter, scatter_form
 from .graph_laplacian import class_graph
-
-Codes = NDArray[np.intp]
 
 
 def centring(n: int) -> Form:
     """``H = I − 11ᵀ/n``: total variance. PSD, H1 = 0."""
-    mean = Form(n, low_rank=(np.ones((n, 1)), np.array([1.0 / n])), psd=True)
-    return replace(identity(n) - mean, psd=True, kills_constant=True)
+    part = Scatter("everyone", None, lambda codes: _total(np.zeros(n, dtype=np.intp)))
+    return Form(n, pairs=((1.0, part),), psd=True, kills_constant=True)
 
 
-def class_average(codes: Codes) -> Form:
+def class_average(codes: Index) -> Form:
     """``H_class = ⊕ 11ᵀ/n_k``: variance of the class means (about the origin). PSD; does not kill the constant."""
     return class_graph(codes)
 
 
-def between(codes: Codes) -> Form:
+def between(classes: Any) -> Form:
     """``H_class − 11ᵀ/n`` over the labelled points: variance of the class means about the labelled mean. PSD, kills the constant."""
-    ones = (codes >= 0).astype(float)
-    mean = Form(codes.size, low_rank=(ones[:, None], np.array([1.0 / ones.sum()])), psd=True)
-    return replace(class_graph(codes) - mean, psd=True, kills_constant=True)
+    return scatter_form("between", classes, _between, kills_constant=True)
 
 
-def within(codes: Codes) -> Form:
+def within(classes: Any) -> Form:
     """``I − H_class`` on the labelled points: variance about the class means. PSD, kills the constant."""
+    return scatter_form("within", classes, _within, kills_constant=True)
+
+
+def total(classes: Any) -> Form:
+    """``between + within``: variance of the labelled points about their mean. PSD, kills the constant."""
+    return scatter_form("total", classes, _total, kills_constant=True)
+
+
+def _between(codes: Index) -> Form:
+    return replace(class_graph(codes) - _mean(codes), psd=True, kills_constant=True)
+
+
+def _within(codes: Index) -> Form:
     return replace(diagonal((codes >= 0).astype(float)) - class_graph(codes), psd=True, kills_constant=True)
 
 
-def total(codes: Codes) -> Form:
-    """``between + within``: variance of the labelled points about their mean. PSD, kills the constant."""
+def _total(codes: Index) -> Form:
+    return replace(diagonal((codes >= 0).astype(float)) - _mean(codes), psd=True, kills_constant=True)
+
+
+def _mean(codes: Index) -> Form:
+    """``11ᵀ/n`` over the labelled points."""
     ones = (codes >= 0).astype(float)
-    mean = Form(codes.size, low_rank=(ones[:, None], np.array([1.0 / ones.sum()])), psd=True)
-    return replace(diagonal(ones) - mean, psd=True, kills_constant=True)
+    return Form(codes.size, low_rank=(ones[:, None], np.array([1.0 / ones.sum()])), psd=True)

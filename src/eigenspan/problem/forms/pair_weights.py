@@ -25,6 +25,7 @@ from ...graphs.neighbours.graph import NeighbourGraph
 from ...graphs.weights.path_similarity import MergeTree, PathSimilarity
 from ...graphs.weights.rules import Bindable, affinity, as_weights
 from ..form import Form, diagonal
+from ..scatters import scatter_form
 from .graph_laplacian import class_graph, laplacian
 from .reconstruction_form import reconstruction, row_stochastic
 
@@ -47,6 +48,10 @@ class PairWeights(ABC):
     def laplacian(self) -> Form:
         """``L = diag(W1) − W``. PSD, kills the constant."""
         return laplacian(self.matrix)
+
+    def degree(self) -> Form:
+        """``diag(W1)``. PSD; does not kill the constant."""
+        return diagonal(self.degrees())
 
     @abstractmethod
     def between_points(self) -> Form:
@@ -90,12 +95,18 @@ class Sparse(PairWeights):
 class ByClass(PairWeights):
     """``H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37]: all points of a class alike, none without a label."""
 
-    codes: Index
+    classes: Any
     graph: None = None
 
     @cached_property
     def matrix(self) -> Form:
-        return class_graph(self.codes)
+        return class_graph(self.classes.codes)
+
+    def laplacian(self) -> Form:
+        return scatter_form("within", self.classes, _class_laplacian, kills_constant=True)
+
+    def degree(self) -> Form:
+        return scatter_form("labelled", self.classes, _class_degree)
 
     def between_points(self) -> Form:
         return self.matrix - diagonal(self.matrix.diagonal())
@@ -107,6 +118,14 @@ class ByClass(PairWeights):
     def reconstruction(self) -> Form:
         """``I − H_class`` on the labelled points: a projector is its own square."""
         return self.laplacian()
+
+
+def _class_laplacian(codes: Index) -> Form:
+    return laplacian(class_graph(codes))
+
+
+def _class_degree(codes: Index) -> Form:
+    return diagonal(class_graph(codes).ones())
 
 
 def weights_on(graph: NeighbourGraph, weights: str | Bindable, points: Matrix) -> PairWeights:

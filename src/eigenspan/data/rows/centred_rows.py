@@ -25,7 +25,7 @@ _WIDE = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class CentredRows:
     """Rows of X about an origin, or their coordinates along some axes, handed out in double precision some at a time."""
 
     X: Any
