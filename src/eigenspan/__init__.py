@@ -121,7 +121,7 @@ if TYPE_CHECKING:
         nearest_psd,
     )
 else:
-    from . import methods  # the package itself, which can be called; type checkers do not expect that of one
+    from . import methods  # the package itself, which is callable; type checkers do not support that
 
     #: Names that are imported on first use, because fitting a method does not need them.
     _LATER = {

@@ -66,10 +66,10 @@ if TYPE_CHECKING:
         def fit_predict(self, X: TableLike, y: object = None) -> NDArray[np.intp]: ...
 
     class MetaEstimatorMixin:
-        """Mark of estimators that contain another estimator."""
+        """Base class of estimators that contain another estimator."""
 
     class TakesCallbacks:
-        """Callbacks that follow a fit."""
+        """Callbacks that report the progress of a fit."""
 
     class InputTags:
         """Properties of X."""
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
         multi_class: bool
 
     class Tags:
-        """What scikit-learn's functions ask of an estimator."""
+        """Properties of an estimator that scikit-learn's functions use."""
 
         estimator_type: str | None
         input_tags: InputTags

@@ -1,7 +1,7 @@
 """Diagnostics of a fit: stage times, choices and counts.
 
-`collect` opens a record for one fit; `stage` times a block and `note` adds a fact to the innermost open record, so the record does not
-have to be passed through all functions. Outside a fit both are no-ops. Every finished stage is logged to the logger ``"eigenspan"`` at
+`collect` opens a record for one fit; `stage` times a block and `note` adds a fact to the innermost open record, so the record need not
+be passed through all functions. Outside a fit both are no-ops. Every finished stage is logged to the logger ``"eigenspan"`` at
 level INFO (``logging.basicConfig(level="INFO")`` shows it) and reported to the callbacks of the estimator
 (``estimator.set_callbacks(sklearn.callback.ProgressBar())``).
 """

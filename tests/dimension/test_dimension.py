@@ -1,4 +1,4 @@
-"""Estimates of dimension: by their definitions, on data of known dimension, and on data that are none."""
+"""Estimates of dimension compared with their definitions and on data of known dimension, and errors for invalid input."""
 
 import warnings
 
@@ -28,13 +28,13 @@ def sorted_distances(X):
 
 
 # ---------------------------------------------------------------------- by definition
-def test_likelihood_by_definition():
+def test_likelihood_equals_its_definition():
     X = uniform(200, 3)
     T = sorted_distances(X)
     by_k = []
     for k in range(8, 13):
         inverses = [np.mean(np.log(T[i, k - 1] / T[i, : k - 1])) for i in range(200)]
-        by_k.append(1 / np.mean(inverses))  # the mean of inverses, not of estimates
+        by_k.append(1 / np.mean(inverses))  # inverses are averaged, not estimates
     found = intrinsic_dimension(X, "mle", n_neighbors=(8, 12))
     assert found.dimension == pytest.approx(np.mean(by_k), rel=1e-10)
     np.testing.assert_allclose(found.curve.y[found.curve.used], by_k, rtol=1e-10)
@@ -42,7 +42,7 @@ def test_likelihood_by_definition():
     np.testing.assert_allclose(found.local, local, rtol=1e-9)
 
 
-def test_two_neighbours_by_definition():
+def test_twonn_equals_its_definition():
     X = uniform(300, 3)
     T = sorted_distances(X)
     ratios = np.sort(np.log(T[:, 1] / T[:, 0]))[:270]
@@ -53,7 +53,7 @@ def test_two_neighbours_by_definition():
     assert found.facts["trimmed"] == 30
 
 
-def test_planes_by_definition():
+def test_local_pca_equals_its_definition():
     X = uniform(60, 2, 5) + 0.05 * np.random.default_rng(1).standard_normal((60, 5))
     counts = []
     for i in range(60):
@@ -63,7 +63,7 @@ def test_planes_by_definition():
     np.testing.assert_array_equal(intrinsic_dimension(X, "local-pca", n_neighbors=10).local, counts)
 
 
-def test_values_of_another_library():
+def test_values_equal_those_of_scikit_dimension():
     """scikit-dimension 0.5: ``skdim.id.TwoNN().fit(X).dimension_`` and ``skdim.id.MLE().fit(X, n_neighbors=20).dimension_`` of this X."""
     X = uniform(500, 4, 6, seed=7)
     assert intrinsic_dimension(X, "twonn").dimension == pytest.approx(4.130031805376954, rel=1e-9)
@@ -73,17 +73,17 @@ def test_values_of_another_library():
 # ---------------------------------------------------------------------- data of known dimension
 @pytest.mark.parametrize("method", ["correlation", "mle", "twonn", "local-pca"])
 @pytest.mark.parametrize(("d", "within"), [(1, 0.1), (2, 0.2), (4, 0.7)])
-def test_flat_pieces(method, d, within):
+def test_flat_data_of_known_dimension(method, d, within):
     assert intrinsic_dimension(uniform(800, d, 6), method).dimension == pytest.approx(d, abs=within)
 
 
 @pytest.mark.parametrize("method", ["correlation", "mle", "twonn", "isomap"])
-def test_a_rolled_sheet(method):
+def test_a_swiss_roll(method):
     X, _ = make_swiss_roll(1000, random_state=3)
     assert intrinsic_dimension(X, method).dimension == pytest.approx(2, abs=0.35)
 
 
-def test_an_unfolding_tells():
+def test_mvu_finds_the_dimension():
     X, _ = make_swiss_roll(600, random_state=0)
     found = intrinsic_dimension(X, "mvu", n_neighbors=6)
     assert found.dimension == 2
@@ -103,7 +103,7 @@ def test_a_subspace_with_noise(method, n):
     assert found.curve.used.sum() == 4
 
 
-def test_local_estimates_tell_a_line_from_a_ball():
+def test_local_estimates_distinguish_a_line_from_a_ball():
     rng = np.random.default_rng(0)
     line = np.column_stack([rng.uniform(size=300), np.zeros((300, 3))])
     X = np.vstack([line, 5 + rng.uniform(size=(300, 4))])
@@ -115,7 +115,7 @@ def test_local_estimates_tell_a_line_from_a_ball():
 
 
 @pytest.mark.parametrize("method", ["mle", "twonn"])
-def test_the_error_is_that_of_new_samples(method):
+def test_the_standard_error_agrees_with_new_samples(method):
     found = [intrinsic_dimension(uniform(250, 3, seed=seed), method) for seed in range(40)]
     spread = np.std([result.dimension for result in found], ddof=1)
     assert 0.6 < np.mean([result.error for result in found]) / spread < 1.6
@@ -123,7 +123,7 @@ def test_the_error_is_that_of_new_samples(method):
 
 # ---------------------------------------------------------------------- containers, metrics, copies
 @pytest.mark.parametrize("method", FAST)
-def test_tables_of_any_kind_say_the_same(method):
+def test_kinds_of_tables_give_the_same_result(method):
     X = uniform(150, 2, 4)
     plain = intrinsic_dimension(X, method)
     assert isinstance(plain, Dimension)
@@ -137,7 +137,7 @@ def test_tables_of_any_kind_say_the_same(method):
 
 
 @pytest.mark.parametrize("method", OF_DISTANCES)
-def test_distances_are_enough(method):
+def test_methods_that_accept_distances(method):
     X, _ = make_swiss_roll(150, random_state=0)
     D = squareform(pdist(X))
     with warnings.catch_warnings():
@@ -150,13 +150,13 @@ def test_distances_are_enough(method):
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in OF_DISTANCES])
-def test_distances_are_not_enough(method):
+def test_methods_that_need_coordinates(method):
     with pytest.raises(InputError, match="coordinates"):
         intrinsic_dimension(squareform(pdist(uniform(30, 2))), method, metric="precomputed")
 
 
 @pytest.mark.parametrize("method", FAST)
-def test_copies_count_once(method):
+def test_duplicate_rows_count_once(method):
     X = uniform(100, 2, 3)
     once, twice = intrinsic_dimension(X, method), intrinsic_dimension(np.vstack([X, X[:40]]), method)
     assert twice.dimension == once.dimension
@@ -167,7 +167,7 @@ def test_copies_count_once(method):
         np.testing.assert_array_equal(twice.local, np.concatenate([once.local, once.local[:40]]))
 
 
-def test_rows_of_one_direction_are_one_point_for_the_cosine():
+def test_the_cosine_distance_merges_rows_of_equal_direction():
     X = np.random.default_rng(0).standard_normal((150, 4))
     stretched = np.vstack([X, 3.0 * X[:30], 0.5 * X[:30]])
     once, twice = (intrinsic_dimension(A, "mle", metric="cosine") for A in (X, stretched))
@@ -177,13 +177,13 @@ def test_rows_of_one_direction_are_one_point_for_the_cosine():
 
 
 @pytest.mark.parametrize("method", ["correlation", "mle", "twonn"])
-def test_whole_numbers_are_told_of(method):
+def test_integers_give_a_warning(method):
     X = np.unique(np.random.default_rng(0).integers(0, 12, (300, 3)), axis=0)
     with pytest.warns(PrecisionWarning, match="same distance"):
         intrinsic_dimension(X, method)
 
 
-def test_the_same_every_time_and_on_one_thread():
+def test_results_are_reproducible_and_independent_of_threads():
     X = uniform(400, 3, 5)
     for method in ("correlation", "parallel", "mle"):
         first, again, alone = (intrinsic_dimension(X, method, n_jobs=jobs) for jobs in (None, None, 1))
@@ -192,7 +192,7 @@ def test_the_same_every_time_and_on_one_thread():
 
 
 # ---------------------------------------------------------------------- several at once
-def test_several_print_as_a_table():
+def test_several_methods_print_as_a_table():
     X = uniform(200, 2, 4)
     found = intrinsic_dimension(X, "all")
     assert isinstance(found, Dimensions)
@@ -206,7 +206,7 @@ def test_several_print_as_a_table():
     assert [r.method for r in intrinsic_dimension(X, ("twonn", "mle"))] == ["twonn", "mle"]
 
 
-def test_all_says_what_it_left_out():
+def test_all_reports_the_methods_left_out():
     X = uniform(30, 3)
     found = intrinsic_dimension(squareform(pdist(X)), ["correlation", "mle"], metric="precomputed")
     assert len(found) == 2
@@ -216,20 +216,20 @@ def test_all_says_what_it_left_out():
     assert "left out" in str(wide)
     with pytest.raises(InputError, match="needs more points"):
         wide["minka"]
-    with pytest.raises(InputError, match="there are correlation"):
+    with pytest.raises(InputError, match="The estimates are correlation"):
         found["twonn"]
 
 
-def test_pictures():
+def test_plots():
     pytest.importorskip("matplotlib")
     found = intrinsic_dimension(uniform(150, 2, 3), ["correlation", "mle", "twonn", "parallel"])
     assert len(found.plot()) == 4
     assert found["mle"].plot().ax_.get_xlabel() == "neighbours k"
 
 
-# ---------------------------------------------------------------------- what cannot be used
+# ---------------------------------------------------------------------- errors
 @pytest.mark.parametrize("method", FAST)
-def test_bad_tables(method):
+def test_invalid_tables(method):
     X = uniform(50, 2, 3)
     holes, endless = X.copy(), X.copy()
     holes[3, 1], endless[4, 0] = np.nan, np.inf
@@ -241,9 +241,9 @@ def test_bad_tables(method):
         intrinsic_dimension(X[:, 0], method)
     with pytest.raises(InputError, match="table of numbers"):
         intrinsic_dimension([["a", "b"], ["c", "d"]], method)
-    with pytest.raises(DimensionError, match="at least 4 distinct points; there are 1 among the 50"):
+    with pytest.raises(DimensionError, match="at least 4 distinct points; X has 1 in 50 rows"):
         intrinsic_dimension(np.ones((50, 3)), method)
-    with pytest.raises(DimensionError, match="there are 3"):
+    with pytest.raises(DimensionError, match="X has 3 in 3 rows"):
         intrinsic_dimension(X[:3], method)
     with pytest.raises(GraphError, match="overflow"):
         intrinsic_dimension(1e200 * X, method)
@@ -259,24 +259,24 @@ def test_few_points(method, n):
 
 
 @pytest.mark.parametrize("method", ["mean", "", None, [], ["mle", "mean"], 3, [3]])
-def test_methods_that_are_none(method):
+def test_invalid_methods(method):
     with pytest.raises(InputError, match="method"):
         intrinsic_dimension(uniform(30, 2), method)
 
 
 @pytest.mark.parametrize("n_neighbors", [0, -1, 2.5, "ten", True, (5, 2), (1, 2, 3), 30, (10, 30)])
-def test_neighbours_that_are_none(n_neighbors):
+def test_invalid_n_neighbors(n_neighbors):
     with pytest.raises(InputError, match="n_neighbors"):
         intrinsic_dimension(uniform(30, 2), "mle", n_neighbors=n_neighbors)
 
 
 @pytest.mark.parametrize("metric", ["nonsense", 3, None])
-def test_metrics_that_are_none(metric):
+def test_invalid_metrics(metric):
     with pytest.raises(InputError, match="metric"):
         intrinsic_dimension(uniform(30, 2), metric=metric)
 
 
-def test_distances_that_are_none():
+def test_invalid_distances():
     with pytest.raises(GraphError, match="symmetric"):
         intrinsic_dimension(np.random.default_rng(0).uniform(size=(20, 20)), metric="precomputed")
     with pytest.raises(GraphError, match="square"):

@@ -74,7 +74,7 @@ def test_label_measures_of_wide_and_sparse_embeddings():
         (lambda Y, y: quality.neighbourhood_hit(Y, np.where(y == 0, np.nan, y)), LabelError, "100 of the y are missing"),
         (lambda Y, y: quality.neighbourhood_hit(Y, y, 300), InputError, "between 1 and 299"),
         (lambda Y, y: quality.neighbourhood_hit(Y[:1], y[:1]), InputError, "At least 2 points"),
-        (lambda Y, y: quality.knn_r2(Y, y[:-1]), LabelError, "one row a sample"),
+        (lambda Y, y: quality.knn_r2(Y, y[:-1]), LabelError, "one row per sample"),
         (lambda Y, y: quality.knn_r2(Y, np.where(y == 0, np.nan, y)), LabelError, "100 of the numbers y are missing"),
         (lambda Y, y: quality.knn_r2(Y, np.ones(300)), LabelError, "targets that differ"),
         (lambda Y, y: quality.knn_r2(Y, np.array(list("abc"))[y]), LabelError, "cannot be read as numbers"),

@@ -140,7 +140,7 @@ def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = 
             input_name=name,
         )
     if Y.ndim not in (1, 2):
-        raise InputError(f"{name} has shape {Y.shape}: a view is a table with a row a point, or a vector.")
+        raise InputError(f"{name} has shape {Y.shape}: a view is a table with one row per point, or a vector.")
     Y = Y[:, None] if Y.ndim == 1 else Y
     if finite and not sp.issparse(Y):
         refuse_non_finite(Y, name=name)

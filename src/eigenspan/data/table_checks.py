@@ -85,7 +85,7 @@ def refuse_equal_names(X: Any) -> None:
 def _explain_refusal(X: Any) -> None:
     """Raise an error that names the reason why X could not be converted to numbers, if it is known."""
     if X is None:
-        raise InputError("X is None: pass a table of numbers, a row for each point.") from None
+        raise InputError("X is None: pass a table of numbers with one row per point.") from None
     if getattr(X, "shape", ())[1:] == (0,):
         raise InputError(
             f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: the table has no columns."

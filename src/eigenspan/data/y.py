@@ -132,7 +132,7 @@ def read_numbers(y: TableLike | None, n: int, name: str, *, differ: bool = True)
         ) from None
     given, T = T.shape, T[:, None] if T.ndim == 1 else T
     if T.ndim != 2 or T.shape[0] != n:
-        raise LabelError(f"y has shape {given} for {n} samples: {name} needs one row a sample.")
+        raise LabelError(f"y has shape {given} for {n} samples: {name} needs one row per sample.")
     if np.any(np.isinf(T)):
         raise LabelError(
             f"{int(np.sum(np.isinf(T)))} targets are infinite: {name} needs numbers, or NaN for those unknown."

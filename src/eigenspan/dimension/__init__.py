@@ -1,4 +1,4 @@
-"""How many dimensions have the data?"""
+"""Estimates of the intrinsic dimension of data."""
 
 from .estimate import intrinsic_dimension
 from .result import Curve, Dimension, Dimensions

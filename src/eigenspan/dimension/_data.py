@@ -1,4 +1,4 @@
-"""The points whose dimension is asked for: read once, each place once, with their distances and neighbours."""
+"""Validated input of the estimators of dimension: distinct points with their distances and neighbours."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from ..numerics.nearest.row_lookup import RowIndex
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Distances held at once, where they are not counted as they come.
+#: Number of distances per block.
 _CELLS = 2**21
-#: Distance, in units of the median one to the nearest point, that is zero but for rounding.
+#: Relative to the median distance to the nearest point, distances up to this are rounding errors.
 _ROUNDING = 1e-12
-#: Share of points, the nearest two neighbours of which are equally far, above which data are rounded or counts.
+#: Share of points with two equally distant nearest neighbours, above which the data are treated as rounded.
 _TIED = 0.05
-#: Points of which this is asked.
-_LOOKED_AT = 200
-#: Fewest distinct points.
+#: Number of points from which this share is estimated.
+_TIE_SAMPLE = 200
+#: Smallest number of distinct points.
 _FEWEST = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Distinct points: coordinates, dense or sparse, or the distances between all of them."""
+    """Distinct points, as dense or sparse coordinates or as a matrix of their distances."""
 
     X: Any
-    #: For every row that was given, the point that stands for it.
+    #: For every row of the input, the number of its distinct point.
     labels: Index
     metric: Any
     pairs: bool
@@ -55,39 +55,39 @@ class Data:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What every estimate says of its data."""
+        """Facts about the data, for `Dimension.facts`."""
         return {"duplicates": int(self.labels.size - self.n)}
 
     @property
     def plain(self) -> bool:
-        """Dense coordinates with Euclidean distances."""
+        """True for dense coordinates with Euclidean distances."""
         return not self.pairs and not sp.issparse(self.X) and self.metric == "euclidean"
 
     def coordinates(self, method: str) -> Any:
-        """The rows, where X holds any."""
+        """Return the coordinates; raise InputError if X holds distances."""
         if self.pairs:
             raise InputError(
-                f'method={method!r} reads coordinates, and X holds distances: use "correlation", "mle", "twonn", "isomap" or "mvu".'
+                f'method={method!r} needs coordinates, but X holds distances: use "correlation", "mle", "twonn", "isomap" or "mvu".'
             )
         return self.X
 
     def distances(self, rows: Any) -> Array:
-        """From some points to all, in double precision."""
+        """Return the distances from these rows to all points, in double precision."""
         if self.pairs:
             return np.array(self.X[rows], dtype=np.float64)
-        if self.plain:  # by differences, which are exact between near points
+        if self.plain:  # cdist uses differences, which are accurate for near points
             return cdist(self.X[rows], self.X)
         return np.asarray(point_distances(self.X[rows], self.X, self.metric), dtype=np.float64)
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Distances from a few points at a time to all."""
+        """Yield blocks of rows with their distances to all points."""
         step = max(1, _CELLS // self.n)
         for i in range(0, self.n, step):
             rows = slice(i, min(i + step, self.n))
             yield rows, self.distances(rows)
 
     def near(self, k: int) -> tuple[Array, Index]:
-        """Distances to the k nearest other points and their numbers, nearest first."""
+        """Return the distances to the k nearest other points and their row numbers, nearest first."""
         known = [held for held in self._lists if held >= k]
         if not known:
             self._lists[k] = self._searched(k)
@@ -104,7 +104,7 @@ class Data:
         if self.pairs:
             return self._among_pairs(k)
         D, index = choose(self.X, self.metric, "auto", self.n_jobs).near(None, k)
-        if sp.issparse(self.X) and self.metric == "euclidean":  # products leave 1e-8 where there is next to nothing
+        if sp.issparse(self.X) and self.metric == "euclidean":  # inner products have an error of 1e-8
             D = paired_distances(self.X, self.X, index)
             order = np.argsort(D, axis=1, kind="stable")
             D, index = np.take_along_axis(D, order, axis=1), np.take_along_axis(index, order, axis=1)
@@ -119,7 +119,7 @@ class Data:
         return D, index
 
     def shared(self, k: int) -> float:
-        """The share of neighbours that are so mutually: their distance is one observation that both count."""
+        """Return the share of mutual neighbours among all pairs of neighbours; both points count their distance."""
         index = self.near(k)[1]
         lists = sp.csr_array(
             (np.ones(index.size), index.ravel(), np.arange(0, index.size + 1, k)), shape=(self.n, self.n)
@@ -128,37 +128,37 @@ class Data:
 
     @cached_property
     def tied(self) -> float:
-        """The share of points, some of all, whose two nearest neighbours are equally far: none where numbers have all their digits."""
-        rows = np.unique(np.linspace(0, self.n - 1, min(self.n, _LOOKED_AT)).astype(int))
+        """Share of points whose two nearest neighbours are equally distant, from a sample; 0 for data with all their digits."""
+        rows = np.unique(np.linspace(0, self.n - 1, min(self.n, _TIE_SAMPLE)).astype(int))
         step, equal = max(1, _CELLS // self.n), 0
         for i in range(0, rows.size, step):
-            near = np.partition(self.distances(rows[i : i + step]), (0, 1, 2), axis=1)  # the first is the point itself
+            near = np.partition(self.distances(rows[i : i + step]), (0, 1, 2), axis=1)  # column 0 is the point itself
             equal += int(np.sum(near[:, 1] >= near[:, 2] * (1 - 1e-9)))
         return equal / rows.size
 
-    def warn_of_ties(self, what: str) -> None:
-        """Say that distances repeat, as they do between counts and rounded numbers."""
+    def warn_of_ties(self, effect: str) -> None:
+        """Warn of equal distances, which counts and rounded numbers have; `effect` describes their effect on the estimate."""
         if self.tied > _TIED:
             warn(
-                f"{self.tied:.0%} of the points have two nearest neighbours at the same distance, as counts and rounded numbers "
-                f"have: {what}. Trust scales well above the rounding (more neighbours, a wider fit_range), or use data with more digits.",
+                f"{self.tied:.0%} of the points have two nearest neighbours at the same distance, which is typical of counts and rounded "
+                f"numbers: {effect}. Use scales well above the rounding (more neighbours, a wider fit_range), or data with more digits.",
                 PrecisionWarning,
             )
 
     def spread(self, values: Array) -> Array:
-        """A value of every point, for every row that was given."""
+        """Return the values of the points for every row of the input."""
         return values[self.labels]
 
-    def enough(self, needed: int, what: str) -> None:
-        """Refuse fewer distinct points than a method can do with."""
+    def require_points(self, needed: int, what: str) -> None:
+        """Raise DimensionError if there are fewer than `needed` distinct points."""
         if self.n < needed:
             raise DimensionError(
-                f"{what} needs at least {needed} distinct points; there are {self.n} among the {self.labels.size} rows."
+                f"{what} needs at least {needed} distinct points; X has {self.n} in {self.labels.size} rows."
             )
 
 
 def read_data(X: Any, metric: Any, n_jobs: int | None) -> Data:
-    """X as distinct points with finite coordinates or distances."""
+    """Return the distinct points of X; raise InputError if X is not a finite table."""
     refuse_lazy(X)
     refuse_disguised(X)
     pairs = is_precomputed(metric)
@@ -167,7 +167,7 @@ def read_data(X: Any, metric: Any, n_jobs: int | None) -> Data:
     try:
         X = check_array(X, accept_sparse=False if pairs else "csr", dtype=np.float64, ensure_all_finite=False)
     except (TypeError, ValueError) as failure:
-        raise InputError(f"X must be a table of numbers, a row for each point: {failure}") from None
+        raise InputError(f"X must be a table of numbers with one row per point: {failure}") from None
     values = X.data if sp.issparse(X) else X
     bad = int(values.size - np.count_nonzero(np.isfinite(values)))
     if bad:
@@ -176,7 +176,7 @@ def read_data(X: Any, metric: Any, n_jobs: int | None) -> Data:
             "rows out."
         )
     data = _distances(X, n_jobs) if pairs else _points(X, metric, n_jobs)
-    data.enough(_FEWEST, "An estimate of dimension")
+    data.require_points(_FEWEST, "An estimate of dimension")
     return data
 
 
@@ -197,7 +197,7 @@ def _distances(D: Array, n_jobs: int | None) -> Data:
 
 
 def _apart(data: Data) -> Data:
-    """Without points that another metric puts in one place with others, as angles do with rows of one direction."""
+    """Merge points at distance zero in this metric, such as rows of equal direction with the cosine distance."""
     while data.n >= _FEWEST:
         D, index = (column[:, 0] for column in data.near(1))
         doubled = (_ROUNDING * np.median(D) >= D) & (index < np.arange(data.n))

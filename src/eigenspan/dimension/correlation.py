@@ -1,6 +1,6 @@
-"""The correlation integral: how the number of close pairs grows with what counts as close.
+"""Dimension from the correlation integral.
 
-``C(ε)``, the share of all pairs of points nearer than ε, grows as ``ε^d`` where the data look d-dimensional at the scale ε
+``C(ε)``, the share of all pairs of points nearer than ε, grows as ``ε^d`` if the data are d-dimensional at the scale ε
 [Grassberger & Procaccia 1983; S3, §2].
 """
 
@@ -21,26 +21,26 @@ from .result import Curve, Dimension
 Array = NDArray[np.float64]
 FitRange = Literal["auto", "all"] | int | tuple[float, float]
 
-#: Cost, pairs times features, up to which distances are counted by numpy: loading the compiled loop would take longer.
+#: Up to this cost (pairs times features), numpy is faster than loading the compiled loop.
 _SMALL = 2e8
-#: Neighbours within ε, on the average of all points, between which the fit is made unless told.
+#: Default fit range: scales ε at which a point has between these numbers of neighbours on average.
 _FEW, _MANY = 0.1, 10.0
-#: Pairs below which C(ε) is too uncertain to take a slope of.
+#: Smallest number of pairs for a slope of C(ε).
 _PAIRS = 10
-#: Points of the curve that a slope needs.
+#: Smallest number of points of the curve for a slope.
 _POINTS = 4
-#: Points whose neighbours are counted one by one, for the error: at most, at least, and distances altogether.
+#: Sample of points for the standard error: largest and smallest number, and the limit on distances.
 _SAMPLE, _AT_LEAST, _CELLS = 1000, 200, 2 * 10**7
-#: Share of the extent below which distances in single precision are rough.
+#: Relative to the largest distance, distances below this are inaccurate in single precision.
 _ROUGH = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """C(ε) at the upper edges of the bins that hold pairs."""
+    """C(ε) at the upper edges of the nonempty bins."""
 
     scales: Array
-    #: Pairs up to there, and since the edge before.
+    #: Cumulative number of pairs, and number of pairs per bin.
     pairs: Array
     new: Array
     n: int
@@ -48,17 +48,17 @@ class PairCounts:
     @classmethod
     def of(cls, edges: Array, counts: NDArray[np.int64], n: int) -> PairCounts:
         some = counts > 0
-        some[0] = False  # what is nearer than can be told
+        some[0] = False  # distances below the resolution
         pairs = np.cumsum(counts).astype(np.float64)
         return cls(edges[1:][some], pairs[some], counts[some].astype(np.float64), n)
 
     @property
     def values(self) -> Array:
-        """C."""
+        """C(ε)."""
         return self.pairs / (self.n * (self.n - 1) / 2)
 
     def slope(self, some: NDArray[np.bool_], weights: Array) -> tuple[float, Array, float]:
-        """The slope of log C over log ε by least squares, its weights of log C, and the root mean square of what is left."""
+        """Return the least-squares slope of log C over log ε, its weights on log C, and the root mean square residual."""
         x, y, w = np.log(self.scales[some]), np.log(self.values[some]), weights[some]
         w = w / w.sum()
         centred = x - w @ x
@@ -68,8 +68,8 @@ class PairCounts:
 
 
 def correlation(data: Data, fit_range: Any, window: float, rng: np.random.Generator) -> Dimension:
-    """The slope of log C(ε) over a range of scales, every pair weighing alike; the error is that of the points, not of the line."""
-    data.warn_of_ties("C(ε) climbs in steps there, and its slope is that of the rounding")
+    """Return the slope of log C(ε) over a range of scales, with equal weight per pair; the error is that of sampling the points."""
+    data.warn_of_ties("C(ε) then has steps, and its slope reflects the rounding")
     with stage("pairs"):
         integral = integral_of(data)
     used, low, high = _chosen(integral, fit_range)
@@ -97,7 +97,7 @@ def correlation(data: Data, fit_range: Any, window: float, rng: np.random.Genera
 
 
 def integral_of(data: Data) -> PairCounts:
-    """All pairs, counted in sixteen bins to an octave. Cost O(n²D) time, O(n) memory."""
+    """Count all pairs in sixteen bins per octave. Cost: O(n²D) time, O(n) memory."""
     from ..numerics.nearest.pair_counts import pair_histogram
 
     if data.plain and float(data.n) ** 2 * (data.X.shape[1] + 20) > _SMALL:
@@ -105,11 +105,11 @@ def integral_of(data: Data) -> PairCounts:
         near = edges[1:] < _ROUGH * edges[-1]
         if np.sum(counts[near]) <= _FEW * data.n / 2:
             return PairCounts.of(edges, counts, data.n)
-    return PairCounts.of(*_by_blocks(data), data.n)  # groups that lie far apart for their size need double precision
+    return PairCounts.of(*_by_blocks(data), data.n)  # small distant groups need double precision
 
 
 def _by_blocks(data: Data) -> tuple[Array, NDArray[np.int64]]:
-    """What `pair_histogram` returns, from distances in double precision."""
+    """Return the result of `pair_histogram` from distances in double precision."""
     from ..numerics.nearest.pair_counts import N_BINS, bin_numbers, bins_of
 
     found, scale = np.zeros(N_BINS, np.int64), 0.0
@@ -121,7 +121,7 @@ def _by_blocks(data: Data) -> tuple[Array, NDArray[np.int64]]:
 
 
 def smoothed(integral: PairCounts, window: float) -> tuple[NDArray[np.bool_], Array]:
-    """Where there are pairs enough for a slope, and the slope there: a line through `window` octaves about each scale."""
+    """Return a mask of the scales with enough pairs, and their slopes from lines through `window` octaves around each scale."""
     x = np.log2(integral.scales)
     enough = integral.pairs >= _PAIRS
     drawn, slopes = np.zeros(x.size, dtype=bool), []
@@ -134,7 +134,7 @@ def smoothed(integral: PairCounts, window: float) -> tuple[NDArray[np.bool_], Ar
 
 
 def _chosen(integral: PairCounts, fit_range: Any) -> tuple[NDArray[np.bool_], float, float]:
-    """The scales to fit, and the first and last of them."""
+    """Return a mask of the scales to fit, and the first and last of them."""
     scales, pairs, n = integral.scales, integral.pairs, integral.n
     if not scales.size or (isinstance(fit_range, str) and fit_range == "all"):
         used = np.ones(scales.size, dtype=bool)
@@ -142,7 +142,7 @@ def _chosen(integral: PairCounts, fit_range: Any) -> tuple[NDArray[np.bool_], fl
         least = max(_FEW * n / 2, min(_PAIRS, pairs[-1] / 8))
         used = (pairs >= least) & (pairs <= max(_MANY * n / 2, 10 * least))
         first = int(np.argmax(pairs >= least))
-        used[first : first + _POINTS] = True  # in many dimensions all pairs lie within a few bins
+        used[first : first + _POINTS] = True  # in many dimensions a few bins hold all pairs
     elif isinstance(fit_range, Integral) and not isinstance(fit_range, bool):
         wanted = min(int(fit_range), int(pairs[-1]))
         used = np.arange(scales.size) <= (np.argmax(pairs >= wanted) if wanted > 0 else -1)
@@ -151,10 +151,13 @@ def _chosen(integral: PairCounts, fit_range: Any) -> tuple[NDArray[np.bool_], fl
         used = (scales >= low) & (scales <= high)
     if used.sum() < 3:
         raise DimensionError(
-            f"fit_range={fit_range!r} holds {int(used.sum())} of the {scales.size} scales at which pairs were counted, from "
-            f"{scales[0] if scales.size else np.nan:.3g} to {scales[-1] if scales.size else np.nan:.3g}, and a slope needs three. Use a "
-            "wider one"
-            + (", or more points." if scales.size >= 3 else ": the points have too few different distances.")
+            f"fit_range={fit_range!r} contains {int(used.sum())} of the {scales.size} scales at which pairs were counted, from "
+            f"{scales[0] if scales.size else np.nan:.3g} to {scales[-1] if scales.size else np.nan:.3g}, but a slope needs three. "
+            + (
+                "Use a wider range, or more points."
+                if scales.size >= 3
+                else "The points have too few different distances."
+            )
         )
     return used, float(scales[used][0]), float(scales[used][-1])
 
@@ -175,20 +178,20 @@ def _pair_of_distances(fit_range: Any) -> tuple[float, float]:
 def _error(
     data: Data, integral: PairCounts, used: NDArray[np.bool_], towards: Array, rng: np.random.Generator
 ) -> float:
-    """Standard error of the slope, from how much each of some points would change it.
+    """Return the standard error of the slope, from the influence of each point of a sample.
 
-    The slope is linear in log C, which a point i changes in proportion to ``2 (C_i/C − 1)``, C_i the share of the other points near it.
-    What is chance in its pairs, each by itself, is in the changes of both ends of a pair: half of that is taken off.
+    The slope is linear in log C, and the influence of a point i on log C is proportional to ``2 (C_i/C − 1)``, with C_i the share of the
+    other points near i. The random variation of single pairs is counted at both ends of each pair, so half of it is subtracted.
     """
     m = min(data.n, _SAMPLE, max(_AT_LEAST, _CELLS // data.n))
     rows = np.sort(rng.choice(data.n, size=m, replace=False))
     scales, changes, chance = integral.scales[used], np.empty(m), np.empty(m)
-    # what one more point in a bin does to log C from there on
+    # effect of one more pair in a bin on the slope
     each = np.cumsum((2 * towards / (integral.values[used] * (data.n - 1)))[::-1])[::-1]
     step = max(1, 2**21 // data.n)
     for i in range(0, m, step):
         block = data.distances(rows[i : i + step])
-        block[np.arange(len(block)), rows[i : i + step]] = np.inf  # not itself
+        block[np.arange(len(block)), rows[i : i + step]] = np.inf  # exclude the point itself
         which, _ = np.nonzero(inside := block <= scales[-1])
         near = np.zeros((len(block), scales.size))
         np.add.at(near, (which, np.searchsorted(scales, block[inside])), 1.0)

@@ -1,4 +1,4 @@
-"""`intrinsic_dimension`: one question, a dozen ways to answer it."""
+"""`intrinsic_dimension`: estimates of the intrinsic dimension by a dozen methods."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class _Settings:
 
     @property
     def rng(self) -> np.random.Generator:
-        """The same for every method, whatever others are asked for."""
+        """Generator with the same seed for every method, so that results do not depend on the other methods."""
         return np.random.default_rng(self.seed)
 
 
-#: Estimates by name.
+#: Estimators by name.
 METHODS: dict[str, Callable[[Data, _Settings], Dimension]] = {
     "correlation": lambda data, s: correlation(data, s.fit_range, s.window, s.rng),
     "mle": lambda data, s: likelihood(data, s.n_neighbors),
@@ -52,7 +52,7 @@ METHODS: dict[str, Callable[[Data, _Settings], Dimension]] = {
     "isomap": lambda data, s: spectra.geodesics(data, _one(s.n_neighbors), s.seed),
     "mvu": lambda data, s: spectra.unfolding(data, _one(s.n_neighbors), s.seed),
 }
-_OF_COORDINATES = ("local-pca", "eigengap", "scree", "broken-stick", "parallel", "bic", "minka")
+_NEED_COORDINATES = ("local-pca", "eigengap", "scree", "broken-stick", "parallel", "bic", "minka")
 
 
 def intrinsic_dimension(
@@ -66,34 +66,33 @@ def intrinsic_dimension(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> Any:
-    """How many dimensions the data have.
+    """Estimate the intrinsic dimension of the data.
 
     .. math:: C(\\varepsilon) = \\frac{2}{n(n-1)} \\, \\#\\{i < j : \\lVert x_i - x_j \\rVert < \\varepsilon\\}
        \\;\\sim\\; \\varepsilon^d
 
     The share of pairs nearer than ε grows with the power d of ε [S3, eq. 2.1]: ``"correlation"`` counts all pairs and fits d. Other
-    methods ask neighbours, or spectra:
+    methods use the distances to neighbours, or eigenvalues:
 
     ==================  =====================================================================================================
-    ``"correlation"``   slope of log C(ε) over a range of scales, which ``curve`` shows at every scale
-    ``"mle"``           likelihood of the distances to k neighbours, inverses averaged over points and the result over k
-    ``"twonn"``         ratio of the distances to the second and the first neighbour: the smallest scale there is
-    ``"local-pca"``     principal axes of each neighbourhood with more than a twentieth of the variance of the first
+    ``"correlation"``   slope of log C(ε) over a range of scales; ``curve`` has the slope at every scale
+    ``"mle"``           maximum likelihood from the distances to k neighbours; inverses averaged over points, the result over k
+    ``"twonn"``         ratio of the distances to the second and the first neighbour: the smallest scale in the data
+    ``"local-pca"``     number of principal axes of each neighbourhood with more than 5 % of the variance of the first
     ``"eigengap"``      largest ratio of two successive variances of PCA
-    ``"scree"``         the cut of these variances into two groups with least variance within
-    ``"broken-stick"``  variances larger than the pieces of a stick broken at random
-    ``"parallel"``      variances larger than those of independent columns, 95 times of 100
+    ``"scree"``         split of these variances into two groups with the least variance within the groups
+    ``"broken-stick"``  number of variances above the expected lengths of the pieces of a randomly broken stick
+    ``"parallel"``      number of variances above the 95th percentile of those of independent columns
     ``"bic"``           Bayesian information criterion of probabilistic PCA, as ``PCA("auto")``; all axes if none stands out
-    ``"minka"``         Minka's evidence of the same
-    ``"isomap"``        eigenvalues of geodesic distances above the negative ones, up to where they drop
-    ``"mvu"``           where the spectrum of the unfolding drops
+    ``"minka"``         Minka's evidence of probabilistic PCA
+    ``"isomap"``        eigenvalues of geodesic distances above the size of the negative ones, up to the largest drop
+    ``"mvu"``           eigenvalues of maximum variance unfolding up to the largest drop
     ==================  =====================================================================================================
 
-    Those from ``"eigengap"`` to ``"minka"`` see flat subspaces only, and count axes of much variance: what is curved is beyond
-    them. Ask several, and look at the curve: the dimension of real data depends on the scale.
+    The methods from ``"eigengap"`` to ``"minka"`` count linear axes with large variance and overestimate the dimension of curved data.
+    Compare several methods, and look at the curve: the dimension of real data depends on the scale.
 
-    Rows that repeat count once: two copies say nothing about dimension. Whole numbers and rounded data, whose distances repeat, are told
-    of by a warning.
+    Duplicate rows count once. A warning is given if many distances are equal, as for integers and rounded data.
 
     Cost: ``"correlation"`` O(n²D) time and O(nD) memory (50,000 points of 10 features take about two seconds on two cores); neighbours
     as in any graph; spectra as PCA, Isomap (200 landmarks above 2,000 points) and MVU.
@@ -103,29 +102,29 @@ def intrinsic_dimension(
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The data, or the distances between all points with ``metric="precomputed"``.
     method : str or sequence of str, default="correlation"
-        One of the above, several of them, or ``"all"`` for those that suit the data.
+        One or several of the above, or ``"all"`` for those that apply to the data.
     metric : str or callable, default="euclidean"
-        Distance between rows, any of scikit-learn's, for ``"correlation"``, ``"mle"``, ``"twonn"``, ``"isomap"`` and ``"mvu"``; the
-        others read coordinates. ``"cosine"`` grows with the square of an angle, which halves the first three.
+        Distance between rows, any metric of scikit-learn, for ``"correlation"``, ``"mle"``, ``"twonn"``, ``"isomap"`` and ``"mvu"``; the
+        others use coordinates. ``"cosine"`` is quadratic in small angles, which halves the result of the first three.
     n_neighbors : int, pair of int or None, default=None
-        Neighbours of every point. For ``"mle"`` k, or a range (k1, k2) that is averaged over, None for (10, 20); for ``"local-pca"`` None
-        means 20; for ``"isomap"`` and ``"mvu"`` what these mean by None; for ``"twonn"`` those around which ``local`` is averaged (50).
+        Neighbours per point. For ``"mle"``, k or a range (k1, k2) that is averaged over; None means (10, 20). For ``"local-pca"``, None
+        means 20. For ``"isomap"`` and ``"mvu"``, None means their defaults. For ``"twonn"``, ``local`` is averaged over these (None: 50).
     fit_range : "auto", "all", int or pair of float, default="auto"
-        Scales that ``"correlation"`` fits: ``"auto"``, those at which a point has from a tenth to ten neighbours on the average; all of
-        them; so many of the smallest distances; or those between two distances.
+        Scales that ``"correlation"`` fits: ``"auto"``, those at which a point has 0.1 to 10 neighbours on average; ``"all"``; an int, the
+        number of smallest distances; or a pair, the scales between two distances.
     window : float, default=0.5
         Octaves of distance over which the slope that ``curve`` shows is smoothed.
     random_state : int, RandomState or None, default=0
-        For the points that errors are told from, and the random data of ``"parallel"``.
+        Seed for the points from which standard errors are estimated, and for the random data of ``"parallel"``.
     n_jobs : int or None, default=None
         Threads of the search for neighbours; None means all.
 
     Returns
     -------
     Dimension
-        Or `Dimensions`, which prints as a table, where several methods are asked for. ``error`` is a standard error over samples
-        of the same size. It does not contain the bias: towards fewer dimensions near edges and for few points in many dimensions,
-        towards more where noise has the scale that is looked at.
+        For several methods, `Dimensions`, which prints as a table. ``error`` is the standard error over samples of the same size. It does
+        not include the bias: the dimension is underestimated near edges and for few points in many dimensions, and overestimated if
+        noise has the scale of the fit.
 
     Examples
     --------
@@ -157,7 +156,7 @@ def intrinsic_dimension(
 
 
 def _names(method: Any) -> str | list[str]:
-    """The method asked for, or the methods."""
+    """Return the requested method, or the list of methods."""
     if isinstance(method, str) and method in METHODS:
         return method
     names = list(METHODS) if isinstance(method, str) and method == "all" else method
@@ -166,24 +165,24 @@ def _names(method: Any) -> str | list[str]:
         raise InputError(f'method={method!r:.80} must be one of {known}, a list of these, or "all".')
     for name in names:
         if not isinstance(name, str) or name not in METHODS:
-            raise InputError(f"method {name!r:.80} is unknown: there are {known}.")
+            raise InputError(f"There is no method {name!r:.80}. The methods are {known}.")
     return list(dict.fromkeys(names))
 
 
 def _unsuitable(data: Data) -> dict[str, str]:
-    """Methods that "all" does without, with the reason."""
+    """Return the methods that "all" leaves out, with the reason."""
     reasons: dict[str, str] = {}
     if data.pairs:
-        reasons |= dict.fromkeys(_OF_COORDINATES, "reads coordinates, and X holds distances")
+        reasons |= dict.fromkeys(_NEED_COORDINATES, "needs coordinates, but X holds distances")
     elif data.n < data.X.shape[1]:
         reasons["minka"] = f"needs more points than the {data.X.shape[1]} features"
     if sp.issparse(data.X):
-        reasons["mvu"] = "reads dense rows"
+        reasons["mvu"] = "needs dense rows"
     elif data.n > _UNFOLDED:
-        reasons["mvu"] = f"takes long for {data.n} points: ask for it by name"
+        reasons["mvu"] = f"is slow for {data.n} points: request it by name"
     return reasons
 
 
 def _one(n_neighbors: Any) -> Any:
-    """A range of neighbours is for the likelihood alone: the others take its end."""
+    """Return the end of a range of neighbours: only the likelihood uses the whole range."""
     return n_neighbors[-1] if isinstance(n_neighbors, tuple | list) and n_neighbors else n_neighbors

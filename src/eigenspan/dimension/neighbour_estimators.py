@@ -1,4 +1,4 @@
-"""Dimension from the distances to the nearest neighbours: how fast neighbourhoods fill up."""
+"""Dimension from the distances to the nearest neighbours."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .result import Curve, Dimension
 
 Array = NDArray[np.float64]
 
-#: Neighbours of the likelihood unless told [Levina & Bickel], and of local planes.
+#: Default neighbours of the likelihood [Levina & Bickel], and of local planes.
 _RANGE, _PLANE = (10, 20), 20
-#: Share of the largest ratios that is left out of the fit [Facco et al.].
+#: Share of the largest ratios that is excluded from the fit [Facco et al.].
 _TRIMMED = 0.1
 #: Neighbours over which ratios are averaged around each point.
 _AROUND = 50
@@ -28,9 +28,9 @@ _COUNTS = 0.05
 
 
 def likelihood(data: Data, n_neighbors: Any) -> Dimension:
-    """Levina and Bickel's maximum likelihood, its inverses averaged over the points as MacKay and Ghahramani say."""
+    """Return Levina and Bickel's maximum likelihood estimate, with inverses averaged over the points [MacKay & Ghahramani]."""
     k1, k2 = _range(n_neighbors, data)
-    data.warn_of_ties("ratios of 1 between distances make the dimension look higher")
+    data.warn_of_ties("distance ratios of 1 increase the estimated dimension")
     most = min(data.n - 1, max(2 * k2, k2 + 5))
     with stage("neighbours"):
         logs = np.log(data.near(most)[0])
@@ -55,14 +55,14 @@ def likelihood(data: Data, n_neighbors: Any) -> Dimension:
 
 
 def two_nearest(data: Data, n_neighbors: Any) -> Dimension:
-    """Facco and colleagues' TwoNN: the ratio μ of the distances to the second and first neighbour is Pareto with exponent d."""
+    """Return the TwoNN estimate [Facco et al.]: the ratio μ of the distances to the second and first neighbour is Pareto(d)."""
     around = _AROUND if n_neighbors is None else whole_number(n_neighbors, "n_neighbors")
     around = min(around, data.n - 1)
-    data.warn_of_ties("ratios of 1 between distances make the dimension look higher")
+    data.warn_of_ties("distance ratios of 1 increase the estimated dimension")
     with stage("neighbours"):
         D, index = data.near(max(2, around))
     ratios = np.log(D[:, 1] / D[:, 0])
-    x = np.sort(ratios)[:-1]  # of all but the last, where F is 1
+    x = np.sort(ratios)[:-1]  # without the last, where F is 1
     y = -np.log1p(-np.arange(1, data.n) / data.n)
     used = np.arange(data.n - 1) < max(2, int((1 - _TRIMMED) * data.n))
     d = float(x[used] @ y[used] / max(float(x[used] @ x[used]), np.finfo(float).tiny))
@@ -83,7 +83,7 @@ def two_nearest(data: Data, n_neighbors: Any) -> Dimension:
 
 
 def local_planes(data: Data, n_neighbors: Any) -> Dimension:
-    """Principal axes of every neighbourhood whose variance is more than a twentieth of the first [Fukunaga & Olsen 1971]."""
+    """Count the principal axes of every neighbourhood with more than 5 % of the variance of the first [Fukunaga & Olsen 1971]."""
     X = data.coordinates("local-pca")
     k = min(_PLANE, data.n - 1) if n_neighbors is None else whole_number(n_neighbors, "n_neighbors")
     if not 2 <= k <= data.n - 1:
@@ -116,7 +116,7 @@ def local_planes(data: Data, n_neighbors: Any) -> Dimension:
 
 
 def _range(n_neighbors: Any, data: Data) -> tuple[int, int]:
-    """The numbers of neighbours that are averaged over."""
+    """Return the smallest and the largest number of neighbours to average over."""
     most = data.n - 1
     if n_neighbors is None:
         return max(2, min(_RANGE[0], most)), max(2, min(_RANGE[1], most))

@@ -1,4 +1,4 @@
-"""What an estimate of dimension says, and the curve it was read from."""
+"""Results of estimates of dimension, with their curves."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """What an estimate was read from, to look at.
+    """Curve from which an estimate was derived, for plots.
 
     Attributes
     ----------
     x, y : ndarray of shape (m,)
         Ascending in x.
     used : ndarray of bool of shape (m,)
-        The part that the estimate rests on.
+        Points of the curve that the estimate uses.
     x_label, y_label : str
+        Labels of the axes.
     x_log, y_log : bool
-        Whether the axis is better drawn in logarithms.
+        Use a logarithmic axis.
     reference : ndarray of shape (m,) or None
-        What the same curve would be without structure, or by the model that was fitted.
+        Curve of data without structure, or of the fitted model.
     reference_label : str
+        Label of the reference.
     """
 
     x: Array
@@ -50,17 +52,19 @@ class Dimension:
     Attributes
     ----------
     dimension : float
+        The estimate.
     error : float
-        One standard error, nan where the method has none.
+        Standard error; nan if the method has none.
     method : str
+        Name of the method.
     n_samples : int
-        Distinct points that it rests on.
+        Number of distinct points used.
     curve : Curve or None
-        What it was read from: `plot` draws it.
+        Curve from which the estimate was derived; `plot` draws it.
     local : ndarray of shape (n_rows,) or None
-        The estimate around each row of X, where the method has one; equal rows share it.
+        Local estimate around each row of X, if the method has one; duplicate rows have the same value.
     facts : dict
-        What else was found on the way (scales fitted, neighbours used, points left out).
+        Further results, such as the fitted scales, the neighbours used and the points left out.
     """
 
     dimension: float
@@ -93,15 +97,15 @@ class Dimension:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dimensions:
-    """Estimates of the same data by several methods.
+    """Estimates of several methods for the same data.
 
-    Prints as a table; ``dimensions["mle"]`` is one of them, ``len`` their number, and a loop goes through them.
+    It prints as a table. ``dimensions["mle"]`` is one estimate, ``len(dimensions)`` their number, and iteration yields all of them.
 
     Attributes
     ----------
     results : tuple of Dimension
     left_out : dict
-        Methods that ``"all"`` did not use on these data, with the reason.
+        Methods that ``"all"`` did not use, with the reason.
     """
 
     results: tuple[Dimension, ...]
@@ -118,11 +122,11 @@ class Dimensions:
         if not found:
             names = ", ".join(result.method for result in self.results)
             reason = f" ({self.left_out[method]})" if method in self.left_out else ""
-            raise InputError(f"There is no estimate by {method!r}{reason}; there are {names}.")
+            raise InputError(f"There is no estimate by {method!r}{reason}. The estimates are {names}.")
         return found[0]
 
     def frame(self) -> Any:
-        """The estimates as a pandas table, a row for each method.
+        """Return the estimates as a pandas data frame with one row per method.
 
         Returns
         -------
@@ -149,7 +153,7 @@ class Dimensions:
         Parameters
         ----------
         axes : sequence of matplotlib Axes, optional
-            As many as there are estimates; each draws on its own figure unless given.
+            One per estimate with a curve. By default each is drawn in its own figure.
 
         Returns
         -------

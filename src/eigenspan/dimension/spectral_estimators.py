@@ -1,4 +1,4 @@
-"""Dimension from eigenvalues: of the covariance by several rules, of geodesics, and of unfoldings."""
+"""Dimension from the eigenvalues of the covariance, of geodesic distances, and of maximum variance unfolding."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .result import Curve, Dimension
 
 Array = NDArray[np.float64]
 
-#: Points above which geodesics run to landmarks only.
+#: Above this many points, geodesic distances are computed to landmarks only.
 _ALL_PAIRS = 2000
 
 
 def _rounding(X: Any) -> float:
-    """Variance that rounding the entries of X may have made: to single precision, where that holds all of them."""
+    """Return the variance due to rounding the entries of X; the entries may be exact in single precision."""
     entries = X.data if sp.issparse(X) else X
     with np.errstate(over="ignore"):
         single = bool(np.all(entries.astype(np.float32) == entries))
@@ -35,7 +35,7 @@ def _rounding(X: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Variances:
-    """Along the principal axes, largest first, of n points with columns of this spread."""
+    """Variances of n points along the principal axes, largest first, and the standard deviations `spread` of the columns."""
 
     values: Array
     spread: Array
@@ -46,13 +46,13 @@ class Variances:
         X = data.coordinates(method)
         with stage("eigenproblem"):
             values = PCA(None).fit(X).explained_variance_
-        values = values[values > _rounding(X)]  # what lies below is there, and an artefact of the precision of X
+        values = values[values > _rounding(X)]  # smaller variances are artefacts of the precision of X
         spread = np.sqrt(X.multiply(X).mean(axis=0) - X.mean(axis=0) ** 2) if sp.issparse(X) else X.std(axis=0)
         return cls(values, np.asarray(spread).ravel() * np.sqrt(data.n / (data.n - 1)), data.n)
 
     @property
     def all(self) -> Array:
-        """With those that are zero."""
+        """Variances of all axes, including zeros."""
         most = min(self.spread.size, self.n - 1)
         return np.pad(self.values, (0, max(0, most - self.values.size)))[:most]
 
@@ -66,58 +66,58 @@ class Variances:
 
 
 def largest_gap(data: Data) -> Dimension:
-    """The largest ratio of one variance to the next."""
+    """Return the number of axes before the largest ratio of one variance to the next."""
     found = Variances.of(data, "eigengap")
     return found.result(data, "eigengap", rules.eigengap(found.all))
 
 
 def scree(data: Data) -> Dimension:
-    """The bend of the scree plot."""
+    """Return the number of axes before the bend of the scree plot."""
     found = Variances.of(data, "scree")
     return found.result(data, "scree", rules.elbow(found.all))
 
 
 def broken_stick(data: Data) -> Dimension:
-    """Variances above those of a stick broken at random."""
+    """Count the variances above those of a randomly broken stick."""
     found = Variances.of(data, "broken-stick")
     levels = rules.broken_stick(found.all.size) * found.all.sum()
-    return found.result(data, "broken-stick", rules.above(found.all, levels), levels, "a stick broken at random")
+    return found.result(data, "broken-stick", rules.above(found.all, levels), levels, "randomly broken stick")
 
 
 def parallel(data: Data, rng: np.random.Generator) -> Dimension:
-    """Variances above those that columns have by chance which do not depend on each other."""
+    """Count the variances above those of independent random columns."""
     found = Variances.of(data, "parallel")
     levels = rules.parallel_levels(found.spread, data.n, rng)[: found.all.size]
     return found.result(data, "parallel", rules.above(found.all, levels), levels, "95 % of independent columns")
 
 
 def information(data: Data) -> Dimension:
-    """The Bayesian information criterion of probabilistic PCA; all axes where none stands out."""
+    """Return the dimension with the best Bayesian information criterion of probabilistic PCA; all axes if none stands out."""
     found = Variances.of(data, "bic")
     n, D, values = data.n, found.spread.size, found.values * (data.n - 1)
     return found.result(data, "bic", rules.span_dimension(values, n, D, float(values.sum())))
 
 
 def evidence(data: Data) -> Dimension:
-    """Minka's approximation of the evidence of probabilistic PCA."""
+    """Return the dimension with the largest evidence of probabilistic PCA, in Minka's approximation."""
     found = Variances.of(data, "minka")
     D = found.spread.size
     if data.n < D:
         raise DimensionError(
-            f'method="minka" needs at least as many points as features; there are {data.n} distinct points of {D} features. Use "bic".'
+            f'method="minka" needs at least as many points as features; X has {data.n} distinct points and {D} features. Use "bic".'
         )
     return found.result(data, "minka", rules.minka_dimension(np.pad(found.values, (0, D - found.values.size)), data.n))
 
 
 def geodesics(data: Data, n_neighbors: Any, seed: Any) -> Dimension:
-    """The eigenvalues of Isomap that stand above its negative ones, up to where they drop."""
+    """Count the eigenvalues of Isomap above the size of its negative ones, up to the largest drop."""
     kind = Isomap if data.n <= _ALL_PAIRS else LandmarkIsomap
     return _of_embedding(data, kind, "isomap", n_neighbors, seed, "eigenvalue of geodesics")
 
 
 def unfolding(data: Data, n_neighbors: Any, seed: Any) -> Dimension:
-    """Where the spectrum of maximum variance unfolding drops."""
-    return _of_embedding(data, MVU, "mvu", n_neighbors, seed, "variance unfolded")
+    """Count the eigenvalues of maximum variance unfolding up to the largest drop."""
+    return _of_embedding(data, MVU, "mvu", n_neighbors, seed, "variance of the unfolding")
 
 
 def _of_embedding(data: Data, kind: Any, method: str, n_neighbors: Any, seed: Any, label: str) -> Dimension:
