@@ -61,7 +61,7 @@ unit: $(READY)
 test-kernels: $(READY) ## the tests with the BLAS kernels of other processors, one after the other
 	$(BIN)/python tests/kernels.py --workers $(WORKERS)
 
-test-arrays: $(READY) ## 650 embeddings with the BLAS kernels of other processors, compared (two minutes)
+test-arrays: $(READY) ## 689 embeddings with the BLAS kernels of other processors, compared (two minutes)
 	$(BIN)/python tests/kernels.py --arrays
 
 test-routes: $(READY) ## every linear method by array, sparse rows, file, Dask and parts, over all conditions and offsets

@@ -1,6 +1,6 @@
 """The tests under the BLAS kernels of other processors, one after the other: ``python tests/kernels.py [--numerical] [KERNEL ...]``.
 
-With ``--arrays`` no tests run: 650 embeddings are computed with each of the kernels, with two threads and with compiled loops, and
+With ``--arrays`` no tests run: 689 embeddings are computed with each of the kernels, with two threads and with compiled loops, and
 compared. An embedding that differs without a warning is an error.
 
 OpenBLAS has kernels for every generation of processors, which add in different orders and with or without fused

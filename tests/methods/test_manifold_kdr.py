@@ -46,6 +46,15 @@ def test_the_other_coordinate_is_found_by_another_response(roll):
     assert abs(np.corrcoef(first, X[:, 1])[0, 1]) < 0.5
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_minimum_is_found_to_the_digits_that_rounding_leaves(seed):
+    """Points that differ in their last digits, as with another processor, have the same embedding."""
+    X, t = make_swiss_roll(150, random_state=seed)
+    nudged = X * (1 + 1e-15 * np.random.default_rng(seed).standard_normal(X.shape))
+    Y, Z = (ManifoldKDR(2).fit(each, t).embedding_ for each in (X, nudged))
+    np.testing.assert_allclose(Z, Y, atol=1e-7 * np.abs(Y).max())
+
+
 def test_on_a_torus_the_angle_that_matters_is_found():
     X, _, b = torus(600)
     Y = ManifoldKDR(2).fit(X, np.cos(b)).embedding_

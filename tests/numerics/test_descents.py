@@ -116,6 +116,24 @@ def test_the_gap_bounds_the_remaining_decrease():
     assert found.gap <= 1e-10
 
 
+def test_steps_go_on_where_rounding_hides_the_decrease():
+    """Near the minimum the value is flat to its last digit, and the gradient still tells where to go."""
+    d = np.logspace(-2, 0, 5)
+
+    def objective(W):
+        inverse = np.linalg.inv(W + 1e-3 * np.eye(5))
+        return 1e9 + float(np.trace(d[:, None] * inverse)), -(inverse * d) @ inverse
+
+    start = stiefel.retract(np.random.default_rng(0).standard_normal((5, 5)))
+    found = spectrahedron.minimise_on_spectrahedron(
+        objective, (start * np.arange(1, 6) / 15) @ start.T, tol=1e-12, max_iter=2000
+    )
+    best = np.sqrt(d) * (1 + 5e-3) / np.sqrt(d).sum() - 1e-3
+    assert found.gap <= 1e-12
+    assert np.all(np.diff(found.values) <= 0)
+    np.testing.assert_allclose(found.matrix, np.diag(best), atol=1e-7)
+
+
 # ---------------------------------------------------------------------- incomplete Cholesky
 def test_pivoted_cholesky_of_a_low_rank_matrix_is_exact():
     X = np.random.default_rng(0).standard_normal((40, 3))

@@ -1,4 +1,4 @@
-"""Embeddings of 13 data sets by 50 methods, to be computed with different arithmetic and compared.
+"""Embeddings of 13 data sets by 53 methods, to be computed with different arithmetic and compared.
 
 Run as a program it computes them in this process: ``python tests/support/kernel_arrays.py OUT.npz [--data NAME ...]``. The caller chooses
 kernels and threads in the environment (``OPENBLAS_CORETYPE``, ``OPENBLAS_NUM_THREADS``), which OpenBLAS reads when it is loaded.
@@ -34,6 +34,7 @@ NAMES = (
     "LLE", "NPP", "ONPP", "ConformalEigenmaps", "LTSA", "HessianLLE", "GeodesicNullspaceAnalysis", "ModifiedLLE", "LLTSA",
     "LFDA", "SupervisedPCA", "RoweisDA", "LDA", "DNE", "MFA", "LDE", "SupervisedNonlinearLocalEmbedding", "MMC",
     "SDA", "SODA", "SSLFDA", "SELFDA", "KernelCCA", "MultiviewCCA", "CCA", "SIR", "SAVE", "DirectionalRegression", "PHD",
+    "ManifoldKDR", "MaximumCovarianceUnfolding", "ColoredMVU",
 )  # fmt: skip
 VARIANTS = {
     "LPP-reduce": es.LPP(reduce=3),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from eigenspan import MVU, ColoredMVU, LandmarkMVU
+from eigenspan import MVU, ColoredMVU, LandmarkMVU, MaximumCovarianceUnfolding
 from eigenspan.errors import InputError
 from eigenspan.methods.unfolding.solver_settings import SDP
 from eigenspan.methods.unfolding.task import Bounds, Held, Whole, unfold
@@ -36,6 +36,30 @@ def test_a_chain_is_pulled_straight() -> None:
     assert np.sum(F**2) == pytest.approx(line @ line, rel=1e-5)
     assert found["certificate_"].status == "certified"
     assert np.linalg.norm(np.diff(F, axis=0), axis=1) == pytest.approx(lengths, rel=1e-4)
+
+
+def test_points_apart_by_rounding_coincide() -> None:
+    """The square of such a length is lost beside the others: no unfolding can keep it, and no proof either."""
+    held = chain([1.0, 1e-16, 2.0])
+    assert held.groups.labels.tolist() == [0, 1, 1, 2]
+    assert held.bounds == pytest.approx([1.0, 4.0])
+    assert chain([1.0, 1e-11, 2.0]).n == 4
+
+
+def test_an_unfolding_with_two_reflected_views_is_certified() -> None:
+    """Squares of the coordinates of a polygon: reflected corners differ there by rounding alone."""
+    angles = 2 * np.pi * np.arange(40) / 40
+    X = np.column_stack([np.cos(angles), np.sin(angles)])
+    model = MaximumCovarianceUnfolding().fit(X, np.column_stack([X**2, X[:, 0] + np.arange(40) % 3]))
+    assert model.certificate_.status == "certified"
+    assert model.certificate_.violation < 1e-6
+
+
+def test_labels_that_cancel_between_equal_rows_are_refused() -> None:
+    """Every class has every row, so that no unfolding depends on the labels."""
+    X = np.repeat(np.random.default_rng(3).standard_normal((20, 4)), 3, axis=0)
+    with pytest.raises(InputError, match=r"Nothing to maximise.*equal"):
+        ColoredMVU(2).fit(X, np.arange(60) % 3)
 
 
 @pytest.mark.parametrize(

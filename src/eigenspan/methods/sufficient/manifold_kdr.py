@@ -62,7 +62,8 @@ class ManifoldKDR(GraphEmbedding):
     eps
         ε of the ridge nε that is added to the kernel matrix of n points. None means 0.002 n^(−1/3).
     tol
-        Stop when the best Ω could explain no more than this further share of the response's features.
+        Stop when the best Ω could explain no more than this further share of the response's features. The error of the axes
+        is about its square root.
     max_iter
         Maximum number of steps. A `ConvergenceWarning` says if they were too few.
 
@@ -101,8 +102,8 @@ class ManifoldKDR(GraphEmbedding):
     labels: Literal["auto", "delta", "rbf"] = "auto"
     response_width: Positive = 1.0
     eps: Positive | None = None
-    tol: Tolerance = 1e-7
-    max_iter: Count = 2000
+    tol: Tolerance = 1e-12
+    max_iter: Count = 5000
 
     unexplained_: float = attribute()
     n_iter_: int = attribute()

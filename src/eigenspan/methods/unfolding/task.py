@@ -28,6 +28,10 @@ _SOURCES = 300
 _STIFF = 1e8
 #: Columns of data, at most, that the search within a band begins at.
 _MOST_COLUMNS = 15
+#: Share of the longest edge below which a length is rounding, and its ends coincide: its square is lost beside those of the others.
+_COINCIDENT = 1e-13
+#: Share of an objective below which what remains of it over distinct points is rounding.
+_CANCELLED = 1e-12
 #: Share of a bound by which rounding may break it.
 _ROUNDING = 1e-9
 #: Slack at its own price: the squared stretch at which an edge of average weight comes to rest, as a share of an average squared length,
@@ -54,6 +58,8 @@ class Held:
     @staticmethod
     def of(lengths: sp.csr_array, **rule: Any) -> Held:
         """The edges of an undirected graph of lengths."""
+        lengths = lengths.copy()
+        lengths.data[lengths.data <= _COINCIDENT * lengths.data.max(initial=0.0)] = 0.0
         groups, pairs, d = contract(lengths, **rule)
         if groups.first.size == 1:
             raise DimensionError(
@@ -211,6 +217,11 @@ class Bounds:
     ) -> Whole:
         """To maximise a variance, or another objective by the `terms` of `program`, within these bounds."""
         program = self.program(held, **terms)
+        if terms.get("cost") is not None and abs(program.cost).max() <= _CANCELLED * abs(terms["cost"]).max():
+            raise InputError(
+                f"Nothing to maximise: the {objective} is zero for every unfolding, because it cancels between rows of X that are equal or "
+                "nearly so. Remove duplicate rows, or give those that are equal the same label."
+            )
         interior = self._interior(held, points, program)
         if self.constraint == "slack":
             objective += " less the price of slack"

@@ -16,6 +16,9 @@ Objective = Callable[[Array], tuple[float, Array]]
 #: Number of steps without a better bound after which only rounding remains, length of a step that is too short, and the gap, in units
 #: of the trace of a quadratic objective, that is rounding.
 _PATIENCE, _MIN_STEP, _ROUNDING = 5, 1e-8, 1e-13
+#: A step is accepted if it achieves this share of the decrease predicted by the slope (Armijo's rule). If the values are equal up to
+#: `_FLAT` of the first value, their difference is rounding, and the slope at the end of the step decides (Hager and Zhang's rule).
+_ARMIJO, _FLAT = 1e-4, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +46,7 @@ def minimise_on_spectrahedron(objective: Objective, start: Array, *, tol: float 
     """Solve ``min f(Ω) s.t. Ω ⪰ 0, Tr Ω = 1`` by monotone projected gradients with spectral (Barzilai–Borwein) step lengths.
 
     A convex f is above its tangents, so ``Tr(ΩG) − λ_min(G)``, with the gradient G, bounds the remaining decrease. The iteration ends
-    once this bound is at most `tol`.
+    once this bound is at most `tol`, which may be as small as 1e-14 of the objective: slopes take the place of values that rounding hides.
     """
     matrix, (value, G) = start, objective(start)
     values, gap, length = [value], _gap(matrix, G), 1.0 / max(float(np.linalg.norm(G)), np.finfo(float).tiny)
@@ -52,7 +55,9 @@ def minimise_on_spectrahedron(objective: Objective, start: Array, *, tol: float 
         slope, share = float(np.sum(step * G)), 1.0
         for _ in range(40):
             there, new = objective(matrix + share * step)
-            if there <= value + 1e-4 * share * slope:
+            falls = there <= value + _ARMIJO * share * slope
+            flat = there <= value + _FLAT * abs(values[0]) and float(np.sum(step * new)) <= (2 * _ARMIJO - 1) * slope
+            if falls or flat:
                 break
             share /= 2
         else:
@@ -61,7 +66,7 @@ def minimise_on_spectrahedron(objective: Objective, start: Array, *, tol: float 
         bend = float(np.sum(moved * turned))
         length = float(np.sum(moved * moved)) / bend if bend > 0 else 10 * length
         matrix, value, G = matrix + moved, there, new
-        values.append(value)
+        values.append(min(value, values[-1]))
         gap = _gap(matrix, G)
     return Minimum(matrix, np.array(values), gap, gap <= tol)
 
