@@ -122,7 +122,8 @@ def test_steps_go_on_where_rounding_hides_the_decrease():
 
     def objective(W):
         inverse = np.linalg.inv(W + 1e-3 * np.eye(5))
-        return 1e9 + float(np.trace(d[:, None] * inverse)), -(inverse * d) @ inverse
+        rounding = 1e-13 * np.cos(1e9 * W[0, 0])
+        return float(np.trace(d[:, None] * inverse)) + rounding, -(inverse * d) @ inverse
 
     start = stiefel.retract(np.random.default_rng(0).standard_normal((5, 5)))
     found = spectrahedron.minimise_on_spectrahedron(
