@@ -50,10 +50,11 @@ ROOMS = (
 TOP_OF_ENGINE, INPUT, METHODS = "selection", "data", "methods"
 #: Modules that only check parameters, limit threads and memory, or record times: steps through them are not counted.
 PLUMBING = re.compile(r"_\w+\.py|numerics/(memory|threads)\.py")
-#: Functions that decide by where the rows are stored, or state a problem for one storage.
+#: Functions that decide by where the rows are stored, or state a problem for one storage: earlier names, and those of today.
 ROW_HOOKS = {
     "_needs_rows", "_pose_scatters", "_fit_sums", "_pose_lazily", "_fit_lazily", "_check_scatters", "_given_laplacian", "_sums_of",
-    "reads_once", "_elsewhere", "is_tall", "_in_blocks",
+    "reads_once", "_elsewhere", "is_tall", "_in_blocks", "rows_needed_by", "_from_sums", "by_landmarks", "over_given_graph",
+    "_averages_by_landmarks",
 }  # fmt: skip
 #: Parameters of declarations that do the same.
 ROW_DECLARATIONS = frozenset({"one_pass", "blocks"})

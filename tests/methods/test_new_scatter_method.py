@@ -22,13 +22,11 @@ from helpers import angle
 from routes import by_route, problem
 
 P = problem(condition=4.0, offset=1e3)
-SOME = np.where(np.arange(len(P.codes)) % 4 == 0, -1, P.codes)
+SOME = np.where(np.arange(len(P.codes)) % 4 == 0, np.nan, P.codes)
 
 
-class WeighedMargin(LabelledStreaming, FeatureReducer):
-    """``max Tr V'(S_B − ½ S_W)V  s.t.  V'(S_T + εI)V = I``."""
-
-    unlabeled: Any = -1
+class HalfMargin(LabelledStreaming, FeatureReducer):
+    """``max Tr V'(S_B − ½ S_W)V  s.t.  V'(S_T + εI)V = I``: the example of CONTRIBUTING."""
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
 
@@ -39,8 +37,6 @@ class WeighedMargin(LabelledStreaming, FeatureReducer):
 
 class Neighbourly(LabelledStreaming, FeatureReducer):
     """The same with a form over neighbours, which needs all rows in memory."""
-
-    unlabeled: Any = -1
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
 
@@ -68,8 +64,8 @@ def by_definition() -> tuple[Any, Any]:
     """Eigenvalues and axes from matrices of all rows."""
     import scipy.linalg as la
 
-    known = SOME >= 0
-    means = np.array([P.X[k == SOME].mean(axis=0) for k in range(3)])[SOME[known]]
+    known = ~np.isnan(SOME)
+    means = np.array([P.X[k == SOME].mean(axis=0) for k in range(3)])[SOME[known].astype(int)]
     centre = P.X[known].mean(axis=0)
     B, W = (M.T @ M for M in (means - centre, P.X[known] - means))
     values, V = la.eigh(B - 0.5 * W, B + W)
@@ -79,10 +75,10 @@ def by_definition() -> tuple[Any, Any]:
 @pytest.mark.parametrize("storage", ["array", "sparse", "memmap", "dask", "parts"])
 def test_one_statement_for_rows_of_every_storage(storage: str, tmp_path: Path) -> None:
     if storage == "parts":
-        fitted = in_parts(WeighedMargin(2))
+        fitted = in_parts(HalfMargin(2))
     else:
         y = by_route(SOME, "dask", tmp_path) if storage == "dask" else SOME
-        fitted = WeighedMargin(2).fit(by_route(P.X, storage, tmp_path), y)
+        fitted = HalfMargin(2).fit(by_route(P.X, storage, tmp_path), y)
     values, V = by_definition()
     np.testing.assert_allclose(fitted.eigenvalues_, values, rtol=1e-8)
     assert angle(fitted.components_.T, V) < 1e-5
@@ -93,12 +89,12 @@ def test_one_statement_for_rows_of_every_storage(storage: str, tmp_path: Path) -
 
 
 def test_parts_follow_a_fit() -> None:
-    fitted = WeighedMargin(2).fit(P.X[:150], SOME[:150]).partial_fit(P.X[150:], SOME[150:])
+    fitted = HalfMargin(2).fit(P.X[:150], SOME[:150]).partial_fit(P.X[150:], SOME[150:])
     assert angle(fitted.components_.T, by_definition()[1]) < 1e-5
 
 
 def test_a_model_waits_for_its_classes() -> None:
-    fitted = WeighedMargin(2).partial_fit(P.X[:10], np.zeros(10))
+    fitted = HalfMargin(2).partial_fit(P.X[:10], np.zeros(10))
     assert "too few so far" in fitted.diagnostics_["not_fitted"]
     with pytest.raises(NotFittedError):
         fitted.transform(P.X)
@@ -106,9 +102,9 @@ def test_a_model_waits_for_its_classes() -> None:
 
 def test_parameters_that_need_all_rows_are_named(tmp_path: Path) -> None:
     for parameter, value in (("kernel", "rbf"), ("reduce", 3)):
-        estimator = WeighedMargin(2, **{parameter: value})
+        estimator = HalfMargin(2, **{parameter: value})
         assert not hasattr(estimator, "partial_fit")
-        with pytest.raises(InputError, match=f"WeighedMargin with {parameter}= needs all rows"):
+        with pytest.raises(InputError, match=f"HalfMargin with {parameter}= needs all rows"):
             estimator.fit(by_route(P.X, "dask", tmp_path), by_route(SOME, "dask", tmp_path))
         assert estimator.fit(P.X, SOME).transform(P.X[:3]).shape == (3, 2)
 

@@ -234,11 +234,12 @@ def read_block(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
 
 def classes_among(estimator: Any, X: Any, y: Any, classes: Any, known: Any) -> Classes:
     """The labels of a part among the classes seen or announced so far."""
-    rule: dict[str, Any] = {"unlabeled": estimator.unlabeled, "name": type(estimator).__name__, "at_least": 0}
+    unlabeled = getattr(estimator, "unlabeled", None)
+    rule: dict[str, Any] = {"unlabeled": unlabeled, "name": type(estimator).__name__, "at_least": 0}
     n = X.shape[0]
     if y is not None:
         check_consistent_length(X, y)
-        if all_missing(y, n, estimator.unlabeled):
+        if all_missing(y, n, unlabeled):
             y = np.full(n, None)
         before = [part for part in (known, classes) if part is not None and len(part)]
         parts = [label_array(part) for part in (*before, y)]

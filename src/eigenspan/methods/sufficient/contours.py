@@ -20,7 +20,7 @@ from ...problem.spectrum import seed_of
 from ..base.table import method
 from .inverse_regression import InverseRegression, SlicedRegression, Spherical, spherical_rows
 from .response_slices import Response, check_slices, slice_moments, table_of
-from .sir import directional_matrix, means_matrix
+from .sir import directional_matrix, means_matrix, slice_means
 
 #: Rows among which those near a line are looked for.
 _CROWD = 1000
@@ -266,7 +266,7 @@ class _Likelihood:
         G = [np.eye(p) - C for C in covariances]
         average = np.mean([np.tensordot(r.shares, g @ g, 1) for r, g in zip(responses, G, strict=True)], axis=0)
         others = [
-            [means_matrix(W, response) for response in responses],
+            [means_matrix(slice_means(W, response)) for response in responses],
             [directional_matrix(slice_moments(W, response)) for response in responses],
         ]
         starts = [average, *(np.mean(matrices, axis=0) for matrices in others)]

@@ -208,8 +208,8 @@ class InverseRegression(FeatureReducer):
     def _pose(self, sample: Sample) -> Posed:
         responses: Sequence[Slices]
         if sample.x.lazy or isinstance(sample.y, SlicedRows):
-            seen, response, M = self._from_sums(sample)
-            responses = [response]
+            seen, slices = self._from_sums(sample)
+            responses, M = [slices], self._of_slices(slices)
         else:
             responses, seen = self._responses(sample), spherical_rows(self, sample)
             with stage("inverse moments"):
@@ -217,8 +217,12 @@ class InverseRegression(FeatureReducer):
         tests = self._tests(seen, responses, M)
         return self._posed(seen, M, self._wanted(seen, [response.count for response in responses], tests), tests)
 
-    def _from_sums(self, sample: Sample) -> tuple[Spherical, Slices, Array]:
-        """The coordinates, the slices of the response, and M, from statistics of the rows."""
+    def _from_sums(self, sample: Sample) -> tuple[Spherical, SliceMoments]:
+        """The coordinates, and the slices of the response in them, from statistics of the rows."""
+        raise NotImplementedError
+
+    def _of_slices(self, slices: SliceMoments) -> Array:
+        """M from statistics of the spherical rows."""
         raise NotImplementedError
 
     def _wanted(self, seen: Spherical, slices: list[int], tests: Any) -> int:
@@ -292,16 +296,12 @@ class ComparedSlices(SlicedRegression):
 
     _sums_suffice: ClassVar[Sufficient | None] = BY_SLICES
 
-    def _of_slices(self, slices: SliceMoments) -> Array:
-        """M from what the slices of the spherical rows are like."""
-        raise NotImplementedError
-
     def _matrix(self, W: Array, response: Response) -> Array:
         check_slices(response, type(self).__name__, covariances=True)
         return self._of_slices(slice_moments(W, response))
 
-    def _from_sums(self, sample: Sample) -> tuple[Spherical, Slices, Array]:
+    def _from_sums(self, sample: Sample) -> tuple[Spherical, SliceMoments]:
         with stage("moments"):
             seen, slices = spherical_slices(self, sample)
         check_slices(slices, type(self).__name__, covariances=True)
-        return seen, slices, self._of_slices(slices)
+        return seen, slices

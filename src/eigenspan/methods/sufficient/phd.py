@@ -70,9 +70,12 @@ class PHD(InverseRegression):
         _refuse_straight(float(np.linalg.norm(r)), float(np.linalg.norm(y)))
         S = (W.T * (r / r.std())) @ W / len(W)
         _refuse_cancelled(S, W, r)
-        return S @ S
+        return self._of_slices(SliceMoments(np.array([len(W)]), W[:0], S))
 
-    def _from_sums(self, sample: Sample) -> tuple[Spherical, Slices, Array]:
+    def _of_slices(self, slices: SliceMoments) -> Array:
+        return slices.covariances @ slices.covariances
+
+    def _from_sums(self, sample: Sample) -> tuple[Spherical, SliceMoments]:
         """Two passes: means, covariances and the regression from the first; the second sums products about these."""
         rows, y = sample.x.values, sample.y
         column = _first_class(y) if isinstance(y, LazyClasses) else y.column
@@ -98,7 +101,7 @@ class PHD(InverseRegression):
         squares = float(products[-1, 0])
         _refuse_straight(squares**0.5, float(one.scatter[D, D]) ** 0.5)
         S = products[:-1] / (np.sqrt(squares / one.n) * one.n)
-        return seen, SliceMoments(np.array([one.n]), own.means, S), S @ S
+        return seen, SliceMoments(np.array([one.n]), own.means, S)
 
     def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Any, Any]:
         m, sizes = int(response.counts.sum()), np.arange(len(M), 0, -1)

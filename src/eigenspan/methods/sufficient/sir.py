@@ -82,7 +82,10 @@ class SIR(LabelledStreaming, SlicedRegression):
 
     def _matrix(self, W: Array, response: Response) -> Array:
         check_slices(response, "SIR", covariances=False)
-        return means_matrix(W, response)
+        return self._of_slices(slice_means(W, response))
+
+    def _of_slices(self, slices: SliceMoments) -> Array:
+        return means_matrix(slices)
 
     def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Any, Any]:
         return _means_chi2(M, response.counts.sum(), response.count)
@@ -112,17 +115,18 @@ class SIR(LabelledStreaming, SlicedRegression):
             return fitted
         return super()._with_sums(fitted, replace(sample, y=y))
 
-    def _from_sums(self, sample: Sample) -> tuple[Spherical, Slices, Array]:
+    def _from_sums(self, sample: Sample) -> tuple[Spherical, SliceMoments]:
         basis, sums = features_of(self, sample), sample.sums
         bounded(None, basis, 1, None)
         if self.n_components == "test" and self.ridge is None and basis.dim >= sums.n - 1:
             raise DimensionError(f"{sums.n} rows span {basis.dim} dimensions: the test of directions needs more rows.")
-        counts, nothing = sums.labelled.counts.astype(np.intp), np.empty(0)
-        slices = SliceMoments(counts, nothing, nothing, getattr(sample.y, "edges", None))
+        seen, T = in_sphere(self, basis, basis.scatters.everyone, sums.n, not sums.rest.n)
+        counts, means = sums.labelled.counts.astype(np.intp), basis.scatters.means
+        means = (means - counts @ means / counts.sum()) @ T
+        slices = SliceMoments(counts, means, np.empty(0), getattr(sample.y, "edges", None))
         if sample.past is None:
             check_slices(slices, "SIR", covariances=False)
-        seen, T = in_sphere(self, basis, basis.scatters.everyone, sums.n, not sums.rest.n)
-        return seen, slices, dense.symmetric(T.T @ basis.scatters.between.to_dense() @ T) / sums.labelled.n
+        return seen, slices
 
     @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)
@@ -177,12 +181,16 @@ class SIR(LabelledStreaming, SlicedRegression):
         return edges
 
 
-def means_matrix(W: Array, response: Response) -> Array:
-    """M of sliced inverse regression."""
+def slice_means(W: Array, response: Response) -> SliceMoments:
+    """Means of the rows W in each slice."""
     sums = np.zeros((response.count, W.shape[1]))
     np.add.at(sums, response.codes, W)
-    means = sums / response.counts[:, None]
-    return (means.T * response.shares) @ means
+    return SliceMoments(response.counts, sums / response.counts[:, None], np.empty(0))
+
+
+def means_matrix(slices: SliceMoments) -> Array:
+    """M of sliced inverse regression."""
+    return (slices.means.T * slices.shares) @ slices.means
 
 
 def _means_chi2(M: Array, m: int, h: int) -> tuple[Any, Any]:
