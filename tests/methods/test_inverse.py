@@ -13,7 +13,7 @@ from statsmodels.regression import dimred
 
 import eigenspan as es
 from eigenspan.data import Numbers
-from eigenspan.errors import DimensionError, LabelError, LabelWarning, RidgeWarning
+from eigenspan.errors import DegenerateWarning, DimensionError, LabelError, LabelWarning, RidgeWarning
 from eigenspan.methods.sufficient.contours import _Likelihood
 from eigenspan.methods.sufficient.response_slices import responses_of, slices_by_default
 from helpers import angle, quietly
@@ -257,6 +257,7 @@ def test_classes_in_parts() -> None:
         parts.partial_fit(X[:5], np.arange(5.0))
 
 
+@pytest.mark.filterwarnings("ignore:. of the 3 starts lead to different subspaces")  # LAD: one direction of many
 @each
 def test_more_features_than_rows(cls: Any) -> None:
     rng = np.random.default_rng(0)
@@ -342,6 +343,14 @@ def test_few_values_that_repeat_are_slices_whatever_their_number() -> None:
     few = np.r_[0:8, 50:58, 100:108]
     assert es.SIR().fit(X[few], y[few]).components_.shape == (2, 4)
     assert es.SIR().partial_fit(X[few], y[few]).slice_edges_.size == 2
+
+
+def test_subspaces_of_the_same_likelihood_are_reported() -> None:
+    """With as many features as rows, every slice lies apart from the others in many directions."""
+    X, y, _ = regression(60)
+    with pytest.warns(DegenerateWarning, match="starts lead to different subspaces of the same likelihood"):
+        es.LAD(2, kernel=es.Kernel("rbf", gamma=0.5)).fit(X / X.std(axis=0), y)
+    es.LAD(2, n_slices=5).fit(*regression(400, kind="both")[:2])
 
 
 def test_slices_without_extent() -> None:

@@ -102,3 +102,20 @@ def test_landmarks_on_a_cluster_that_see_no_difference() -> None:
     lda = es.LDA(2, kernel="cosine", landmarks=LANDMARKS)
     with pytest.warns(PrecisionWarning), pytest.raises(KernelError, match="sees no difference"):
         lda.fit(da.from_array(p.X, chunks=(30, 5)), p.codes)
+
+
+@pytest.mark.parametrize("method", ["LFDA", "DNE", "MFA", "LDE"])
+def test_equal_distances_of_points_in_single_precision_are_reported(method: str) -> None:
+    """Far from the origin float32 is a lattice. The distances of the same points about their mean differ."""
+    p = routed(1e4, 1e6)
+    model = es.make(method, kernel="linear", n_components=2)
+    with pytest.warns(PrecisionWarning, match="float32 rounds points to a lattice"):
+        model.fit(p.X.astype(np.float32), p.codes)
+    model.fit(routed(1.0, 0.0).X.astype(np.float32), p.codes)
+
+
+def test_equal_distances_in_a_graph_of_kernel_features_are_reported() -> None:
+    grid = np.stack(np.meshgrid(*[np.arange(5.0)] * 2), axis=-1).reshape(-1, 2).astype(np.float32)
+    for model in (es.LPP(2, kernel="linear"), es.TraceReducer(basis="kernel", kernel="linear")):
+        with pytest.warns(PrecisionWarning, match="float32 rounds points to a lattice"):
+            model.fit(grid)

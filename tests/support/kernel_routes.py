@@ -44,14 +44,12 @@ READ_POINTS = {"SupervisedNonlinearLocalEmbedding"}
 #: Size from which on eigenvalues are compared relative to themselves, as a share of the largest: smaller ones are known to 1e-12 of it.
 FLOOR = 1e-6
 
-#: Largest offset of points that single precision can hold: beyond it, rounding moves them onto a lattice with equal distances.
-SINGLE = 1e3
 #: Methods that descend, to where their criterion stops improving, and how near the best axes that is.
 DESCENTS = {"LAD": 1e-3}
 #: Routes that may have a reference of their own.
 OWN_REFERENCE = MATRICES
-#: Cases whose eigenvalues coincide, or whose graph falls into classes, on points that are well scaled too: a warning says so.
-TIED = {"ONPP-rbf", "ContourRegression-rbf"}
+#: Cases whose eigenvalues or likelihoods coincide, or whose graph falls into classes, on well-scaled points too: a warning says so.
+TIED = {"ONPP-rbf", "ContourRegression-rbf", "LAD-rbf"}
 
 #: Methods of kernels in the registry that are not compared, and why.
 KERNELS_LEFT_OUT = {"KernelLearner": "learns a kernel and has no embedding"}
@@ -139,10 +137,6 @@ class KernelRouted:
 
     def tolerance(self, usual: float) -> float:
         return DESCENTS.get(self.method, usual)
-
-    def routes_from(self, offset: float) -> list[str]:
-        """The routes of points this far from the origin."""
-        return [route for route in self.routes if route != "float32" or offset <= SINGLE]
 
     def make(self, kernel: Any) -> Any:
         settings: dict[str, Any] = {"n_components": 2}

@@ -90,7 +90,7 @@ def kernel_cells() -> list[Any]:
 def test_routes_of_kernels_agree(method: KernelRouted, condition: float, offset: float, tmp_path: Path) -> None:
     known: dict[Any, Any] = {}
     wrong = []
-    for route in method.routes_from(offset):
+    for route in method.routes:
         p = few_rows(made(condition, offset), route == "float32")
         key = p.X.tobytes(), route if route in OWN_REFERENCE else ""
         if key not in known:

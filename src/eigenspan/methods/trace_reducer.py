@@ -47,7 +47,7 @@ from ..problem.forms import (
     within,
 )
 from ..problem.scatters import written_out
-from .base.contract import Kernels, LandmarkRows, SpectralReducer, axes, check_neighbours, neighbours_sought
+from .base.contract import Kernels, LandmarkRows, SpectralReducer, axes, check_neighbours, is_single, neighbours_sought
 from .base.graph_embedding import Graph, barycentric, check_given
 from .base.reductions import Connected, Distinct, Neighbours, fit_posed
 from .discriminant.pair_costs import RatioWeights
@@ -80,7 +80,7 @@ class _Forms:
         if self._graph is None:
             e = self.estimator
             if self.basis is not None and e.basis == "kernel":
-                check_neighbours(e, self.basis, neighbours_sought(e))
+                check_neighbours(e, self.basis, neighbours_sought(e), single=is_single(self.whole))
             self._graph = as_graph(e.graph, self.points, n_neighbors=e.n_neighbors, n_jobs=e.n_jobs)
         return self._graph
 

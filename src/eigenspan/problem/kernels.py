@@ -37,6 +37,8 @@ _INVARIANT = ("rbf", "laplacian")
 _UNNOTICED = 1e-6
 #: Kernel values of two points, relative to the largest, that do not show in their distance in the feature space.
 _STRANGE = 1e-13
+#: Differences of squared distances in the feature space, relative to the largest kernel value, that are rounding.
+_TIED = 1e-12
 
 
 @documented
@@ -281,6 +283,29 @@ def warn_of_strangers(K: Array, k: int, codes: Index | None = None, rivals: int 
             f"{few.sum()} of the {n} points (first: row {np.argmax(few)}) {what} in the feature space, and rounding decides which are "
             'neighbours. Take a kernel that reaches farther (a smaller gamma=, Kernel("rbf", gamma="median")), or leave out points far '
             "from all others.",
+            PrecisionWarning,
+        )
+
+
+def warn_of_ties(K: Array, k: int, codes: Index | None = None, rivals: int = 0) -> None:
+    """Warn if the k-th nearest point and the next one are equally far in the feature space, up to the rounding of the kernel matrix K.
+
+    Points in single precision lie on a lattice, which has many equal distances far from the origin.
+    """
+    squares = np.diagonal(K)[:, None] + np.diagonal(K) - 2 * K
+    rounding, tied = _TIED * float(np.abs(K).max(initial=0.0)), np.zeros(len(K), dtype=bool)
+    for pairs, wanted in _sought(len(K), k, codes, rivals):
+        if 0 < wanted < len(K):
+            last, beyond = np.partition(np.where(pairs, squares, np.inf), (wanted - 1, wanted), axis=1)[
+                :, wanted - 1 : wanted + 1
+            ].T
+            with np.errstate(invalid="ignore"):
+                tied |= (beyond - last <= rounding) & (beyond > rounding)
+    if tied.any():
+        warn(
+            f"{tied.sum()} of the {len(K)} points (first: row {np.argmax(tied)}) have a next neighbour as far as the last one counted: "
+            "float32 rounds points to a lattice, and rounding decides between neighbours at equal distances in the feature space. "
+            "Subtract the mean in double precision before you convert to float32, or pass float64.",
             PrecisionWarning,
         )
 

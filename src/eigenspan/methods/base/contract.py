@@ -55,7 +55,7 @@ from ...numerics.eigen.auto import Solver
 from ...numerics.memory import human_bytes, is_lazy, memory_errors
 from ...numerics.threads import threads, threads_for
 from ...problem import Axes, Features, Fitted, Map, Posed, TraceProblem, TraceRatio
-from ...problem.kernels import warn_of_strangers
+from ...problem.kernels import warn_of_strangers, warn_of_ties
 from ...problem.nystrom import NystromRows
 
 #: Types of parameters that several families share.
@@ -497,17 +497,30 @@ def _summed_features(estimator: FeatureReducer, sample: Sample) -> Features:
 def points_of(estimator: FeatureReducer, basis: Features, sample: Sample) -> Matrix:
     """Return the points for neighbours, distances and weights: X, its principal axes with ``reduce=``, or kernel features."""
     if estimator.kernel is not None:
-        check_neighbours(estimator, basis, neighbours_sought(estimator))
+        check_neighbours(estimator, basis, neighbours_sought(estimator), single=is_single(sample))
     if sample.x.one_pass:  # sums suffice, or a graph is given: nothing asks for the rows themselves
         return sample.x.values
     return basis.Z if estimator.kernel is not None or estimator.reduce is not None else as_rows(sample.x.values)
 
 
-def check_neighbours(estimator: SpectralReducer, basis: Features, k: int | None, codes: Index | None = None) -> None:
-    """Warn if rounding decides which k points are neighbours in the feature space of a kernel. With codes, neighbours are of one class."""
+def is_single(sample: Sample) -> bool:
+    """Return True if X was given in single precision."""
+    return getattr(sample.table, "dtype", None) == np.float32
+
+
+def check_neighbours(
+    estimator: SpectralReducer, basis: Features, k: int | None, codes: Index | None = None, *, single: bool = False
+) -> None:
+    """Warn if rounding decides which k points are neighbours in the feature space of a kernel.
+
+    With `codes`, neighbours are of one class. Points in `single` precision are checked for equal distances too.
+    """
     if k is not None:
         rivals = (getattr(estimator, "n_rivals", None) or k) if hasattr(estimator, "n_rivals") else 0
-        warn_of_strangers(np.asarray(basis.raw), k, codes, rivals)
+        K = np.asarray(basis.raw)
+        warn_of_strangers(K, k, codes, rivals)
+        if single and K.shape[0] == K.shape[1]:
+            warn_of_ties(K, k, codes, rivals)
 
 
 def neighbours_sought(estimator: SpectralReducer) -> int | None:

@@ -36,7 +36,7 @@ from ...problem import (
     with_ridge,
 )
 from ...problem.forms import centring, laplacian, local_fisher, pair_affinity
-from ..base.contract import FeatureReducer, check_neighbours, features_of, points_of
+from ..base.contract import FeatureReducer, check_neighbours, features_of, is_single, points_of
 from ..base.graph_embedding import check_given
 from ..base.table import NEIGHBOURS_AND_FEATURES, method
 
@@ -272,7 +272,7 @@ def checked_points(estimator: Any, basis: Features, sample: Sample) -> Any:
     if estimator.n_neighbors is not None and sample.past is None:
         check_n_neighbors(estimator.n_neighbors, sample.x.values)
     if estimator.kernel is not None:
-        check_neighbours(estimator, basis, estimator.n_neighbors or NEAR, sample.y.codes)
+        check_neighbours(estimator, basis, estimator.n_neighbors or NEAR, sample.y.codes, single=is_single(sample))
     return points_of(estimator, basis, sample)
 
 

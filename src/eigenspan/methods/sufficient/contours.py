@@ -12,8 +12,8 @@ from ..._parameters import Count, Share, Tolerance, attribute
 from ..._types import Array, Index
 from ...data import Sample
 from ...data.rows.storage import blocks
-from ...errors import LabelError
-from ...numerics.descent.stiefel import minimise_on_stiefel
+from ...errors import DegenerateWarning, LabelError, warn
+from ...numerics.descent.stiefel import Descent, minimise_on_stiefel
 from ...numerics.eigen import dense
 from ...problem import Posed
 from ...problem.spectrum import seed_of
@@ -28,6 +28,8 @@ _CROWD = 1000
 _EQUAL = 1e-10
 #: Eigenvalue of a slice's covariance, relative to its largest, that is no extent; shrinkage at least where there is such a slice.
 _FLAT, _LEAST = 1e-10, 0.01
+#: Difference of log-likelihoods per row that descents leave, and sine of the angle from which subspaces differ.
+_SAME_COST, _OTHER_SPAN = 1e-9, 1e-2
 
 
 @method("sufficient", "min Cov[z − z′ | one contour]", "covariance", "pairs n D", "S3 §3.9.3", "gcr", "scr")
@@ -200,7 +202,7 @@ class LAD(SlicedRegression):
         tests = self._tests(seen, responses, likelihood.average) if tests is None else tests
         d = self._wanted(seen, [response.count for response in responses], tests)
         with stage("likelihood"):
-            V, cost = likelihood.climb(d)
+            V, cost = likelihood.best(d)
         M = V @ (V.T @ likelihood.average @ V) @ V.T
         return self._posed(seen, M, d, tests).having(log_likelihood_gain_=-cost / 2)
 
@@ -216,7 +218,7 @@ class LAD(SlicedRegression):
         (shares,), p = likelihood.shares, likelihood.average.shape[0]
         h, all_of_them, found = shares.size, likelihood.at(np.eye(p))[0], []
         for d in range(p):
-            cost = likelihood.climb(d)[1] if d else 0.0
+            cost = likelihood.least(d)
             degrees = (h - 1) * ((p - d) + (p * (p + 1) - d * (d + 1)) // 2) - d * (p - d)
             found.append((m * (cost - all_of_them), degrees))
             tests = table_of(*np.array(found).T)
@@ -282,11 +284,28 @@ class _Likelihood:
             slope += 2 / q * np.tensordot(shares, CV @ np.linalg.inv(inner), 1)
         return cost, slope
 
-    def climb(self, d: int) -> tuple[Array, float]:
-        """The best orthonormal V of d columns that the starts lead to, and its cost."""
-        found = [minimise_on_stiefel(self.at, dense.eigenpairs(M, d, "max")[1]) for M in self.starts]
-        best = min(found, key=lambda descent: descent.values[-1])
-        return best.V, float(best.values[-1])
+    def climb(self, d: int) -> list[Descent]:
+        """Descents to d orthonormal columns from each of the starts."""
+        return [minimise_on_stiefel(self.at, dense.eigenpairs(M, d, "max")[1]) for M in self.starts]
+
+    def least(self, d: int) -> float:
+        """The lowest cost of d directions."""
+        return min(float(descent.values[-1]) for descent in self.climb(d)) if d else 0.0
+
+    def best(self, d: int) -> tuple[Array, float]:
+        """The best V of d columns, the first one of those that are equally good, and its cost. Warns if these span other subspaces."""
+        found = self.climb(d)
+        costs = np.array([descent.values[-1] for descent in found])
+        equal = [found[i].V for i in np.flatnonzero(costs <= costs.min() + _SAME_COST)]
+        turned = max(float(np.linalg.norm(V - equal[0] @ (equal[0].T @ V), 2)) for V in equal)
+        if turned > _OTHER_SPAN:
+            warn(
+                f"{len(equal)} of the {len(found)} starts lead to different subspaces of the same likelihood (sine of the angle "
+                f"{turned:.1g}): {d} direction(s) among {len(equal[0])} features are not determined. Use fewer features (landmarks=, "
+                "reduce=), another number of components, or more rows.",
+                DegenerateWarning,
+            )
+        return equal[0], float(costs.min())
 
 
 def _likeliest(W: Array, response: Response) -> Array:
