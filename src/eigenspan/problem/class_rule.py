@@ -1,4 +1,4 @@
-"""Gaussian classes of one covariance: Bayes' rule in the coordinates of a basis, from class means and the unit of a discriminant."""
+"""Bayes' rule for Gaussian classes with a common covariance, from class means and the total scatter, in the coordinates of a basis."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 from .._types import Array
 from ..numerics.eigen import dense
 
-#: Share of a direction's total scatter that is left within the classes, below which they count as points there.
+#: Share of within-class scatter in the total scatter along a direction, below which classes count as points along it.
 COLLAPSED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class ClassRule:
-    """``score_k(z) = z·weights_k + intercepts_k``, the log posterior of class k up to what all classes share.
+    """``score_k(z) = z·weights_k + intercepts_k``, the log posterior of class k up to a term common to all classes.
 
     Attributes
     ----------
     weights : ndarray of shape (r, c)
     intercepts : ndarray of shape (c,)
     gains : ndarray of shape (c,)
-        λ of the discriminant problem, the share of the total scatter that lies between the classes; largest first.
+        λ of the discriminant problem, the share of between-class scatter in the total scatter; largest first.
     priors : ndarray of shape (c,)
     """
 
@@ -33,36 +33,37 @@ class ClassRule:
 
     @property
     def shares(self) -> Array:
-        """Of every direction in the scatter between the classes, measured in that within them."""
+        """Share of every direction in the between-class scatter, relative to the within-class scatter."""
         ratio = self.gains / np.maximum(1.0 - self.gains, COLLAPSED)
         return ratio / max(float(ratio.sum()), np.finfo(float).tiny)
 
     @property
     def collapsed(self) -> int:
-        """Directions along which the classes have no extent."""
+        """Number of directions along which the classes have no extent."""
         return int(np.sum(self.gains > 1.0 - COLLAPSED))
 
 
 def class_rule(total: Array, means: Array, counts: Array, priors: Array) -> ClassRule:
-    """Bayes' rule for classes with the covariance ``(total − between)/n``.
+    """Return Bayes' rule for classes with the covariance ``(total − between)/n``.
 
     Parameters
     ----------
     total : ndarray of shape (r, r)
-        ``between + within``, the within-class part regularised as the caller sees fit. May be singular where the means do not vary.
+        ``between + within``, where the caller may have regularised the second term. May be singular along directions in which the means
+        do not differ.
     means : ndarray of shape (c, r)
     counts : ndarray of shape (c,)
-        Rows of every class, none of them zero; ``between = Σ n_k (m_k − m)(m_k − m)'``.
+        Number of rows of every class, positive; ``between = Σ n_k (m_k − m)(m_k − m)'``.
     priors : ndarray of shape (c,)
 
     Notes
     -----
-    With ``T'·total·T = I`` and the weighted means R = N^½ M T, Woodbury's identity has
-    ``within⁻¹ M'N^½ = T R'(I − RR')⁻¹``: the c×c matrix RR' holds the gains of the discriminant problem as eigenvalues, and no inverse
-    of the within-class scatter, which n < D makes singular, is needed.
+    With ``T'·total·T = I`` and the weighted means R = N^½ M T, Woodbury's identity gives
+    ``within⁻¹ M'N^½ = T R'(I − RR')⁻¹``. The eigenvalues of the c×c matrix RR' are the gains of the discriminant problem, and the
+    within-class scatter, which is singular for n < D, need not be inverted.
     """
     size = np.sqrt(np.maximum(np.diagonal(total), 0.0))
-    unit = 1.0 / np.where(size > 1e-150, size, 1.0)  # the unit of a feature must not decide its fate
+    unit = 1.0 / np.where(size > 1e-150, size, 1.0)  # the rank must not depend on the units of features
     T = unit[:, None] * dense.whitener(dense.symmetric(total * np.outer(unit, unit)))[0]
     n, root = counts.sum(), np.sqrt(counts)
     M = means - counts @ means / n
@@ -72,7 +73,7 @@ def class_rule(total: Array, means: Array, counts: Array, priors: Array) -> Clas
     inverse = n * T @ (R.T @ (U / np.maximum(1.0 - gains, COLLAPSED)) @ U.T) / root  # precision times means
     weights = inverse - (inverse @ priors)[:, None]  # of the means about their mean under the priors
     centre = priors @ means
-    with np.errstate(divide="ignore"):  # a class that is ruled out scores −∞
+    with np.errstate(divide="ignore"):  # a class with prior zero scores −∞
         own = np.log(priors)
     intercepts = own - 0.5 * np.sum((means - centre) * weights.T, axis=1) - centre @ weights
     return ClassRule(weights, intercepts, gains, priors)

@@ -1,8 +1,8 @@
-"""Rules on spectra: how many axes there are to show, told from eigenvalues alone.
+"""Rules that estimate the number of axes from eigenvalues.
 
-A spectrum of variances with noise in all directions (PCA, distances of points) is weighed as a model: `likeliest_number`,
-`minka_dimension`. One whose axes beyond a number vanish (unfoldings, geodesics) is read where it drops: `suggested_dimension`,
-`gram_dimension`. The older rules of scree plots are here too, for comparison.
+For a spectrum of variances with noise in all directions (PCA, distances of points) the rules compare likelihoods: `likeliest_number`,
+`minka_dimension`. For a spectrum that vanishes beyond some axis (unfoldings, geodesics) they search for the largest drop:
+`suggested_dimension`, `gram_dimension`. Older rules for scree plots are included for comparison.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from scipy.special import gammaln
 from .._types import Array, Index
 from ..numerics.eigen import dense
 
-#: Share of all variance that the axes beyond a suggested dimension may hold together.
+#: Largest share of all variance beyond a suggested dimension.
 _REST = 0.005
-#: Share of all variance below which an axis counts as this much: less is no structure, and a drop from little to nothing is none.
+#: Smaller shares of all variance are replaced by this one, so that a drop from a small share to zero does not count.
 _LITTLE = 1e-3
-#: Eigenvalues, in units of the most negative one, up to which errors may have made them.
+#: Eigenvalues up to this multiple of the most negative one may be errors.
 _SAFE = 2.0
-#: Share of the largest eigenvalue below which one is rounding.
+#: Share of the largest eigenvalue below which an eigenvalue is a rounding error.
 _ROUNDING = 1e-10
-#: Share of the total variance below which what the axes leave is rounding.
+#: Share of the total variance below which the residual variance is a rounding error.
 NOTHING = 1e-14
 
 
-# ---------------------------------------------------------------------- where a spectrum drops
+# ---------------------------------------------------------------------- drops of a spectrum
 def suggested_dimension(variances: Array, noise: float = 0.0) -> int:
-    """How many axes a spectrum of variances has to show: those before its largest drop, as a ratio of one variance to the next.
+    """Return the number of axes before the largest drop of a spectrum of variances, measured by the ratio of one variance to the next.
 
-    `noise` is the share of all variance up to which an axis may be an accident, such as the gap to which an optimum is proved: smaller
-    shares, and in any case those below a thousandth, count as that much, so that a drop from little to a numerical zero is none. Axes are
-    not given up while those beyond them hold more than a two-hundredth of all variance.
+    `noise` is the share of all variance up to which an axis may be an error, such as the duality gap of an optimum. Shares below `noise`
+    and below 1/1000 are replaced by that value, so that a drop from a small share to a numerical zero does not count. The axes beyond
+    the result have at most 1/200 of all variance.
     """
     shares = np.sort(np.maximum(variances, 0.0))[::-1]
     shares = shares / max(float(shares.sum()), np.finfo(float).tiny)
@@ -42,16 +42,16 @@ def suggested_dimension(variances: Array, noise: float = 0.0) -> int:
 
 
 def gram_dimension(values: Array, n: int, error: float, scatter: float, features: int | None = None) -> int:
-    """How many axes the Gram matrix of n points has to show, given its largest eigenvalues, largest first, and its trace.
+    """Return the number of axes for the Gram matrix of n points, given its largest eigenvalues, largest first, and its trace.
 
-    `error` is the size of its most negative eigenvalue. Where there is none the points have coordinates, as many as `features` or, where
-    that is not known, as there are positive eigenvalues, and `likeliest_number` decides as it does for PCA. Otherwise the distances are
-    no Euclidean ones, by measurement or by the graph they run through: errors make eigenvalues of either sign alike, so that axes up to
-    twice the size of the negative ones are noise, and `suggested_dimension` of the others decides.
+    `error` is the magnitude of its most negative eigenvalue. If there is none, the points have coordinates (`features` of them or, if not
+    known, as many as there are positive eigenvalues), and `likeliest_number` is used as for PCA. Otherwise the distances are not
+    Euclidean, because of measurement errors or because they are graph distances. Such errors cause positive and negative eigenvalues
+    alike, so eigenvalues up to twice the negative ones count as noise, and `suggested_dimension` of the others is used.
     """
     top = float(values[0]) if values.size else 0.0
     if top <= 0:
-        return 1  # there are no axes, and whoever wants one is told
+        return 1  # no positive eigenvalue: the solver raises later
     if features is not None:
         return likeliest_number(values[values > _ROUNDING * top], n, features, scatter)
     if error <= np.sqrt(_ROUNDING) * top:
@@ -63,7 +63,7 @@ def gram_dimension(values: Array, n: int, error: float, scatter: float, features
 
 
 def span_dimension(values: Array, n: int, D: int, scatter: float) -> int:
-    """`likeliest_number`, but all D axes where none is told from the others, or all but one: then nothing says that any is noise."""
+    """Return `likeliest_number`, but all D axes if equal variances are likelier, or if it is D − 1 or more: then no axis is noise."""
     alike = (D + 1) * np.log(n) + n * D * (np.log(2 * np.pi * scatter / (n * D)) + 1)
     found = likeliest_number(values, n, D, scatter)
     best = bic(maximum_likelihood(values[:found], n, D, scatter)[-1], found, n, D)
@@ -71,15 +71,15 @@ def span_dimension(values: Array, n: int, D: int, scatter: float) -> int:
 
 
 def eigengap(values: Array) -> int:
-    """The axes before the largest ratio of one eigenvalue to the next, those that are rounding counting as rounding."""
+    """Return the number of axes before the largest ratio of one eigenvalue to the next; smaller ones are replaced by the rounding level."""
     heights = np.maximum(values, _ROUNDING * max(float(values.max(initial=0.0)), np.finfo(float).tiny))
     return int(np.argmax(heights[:-1] / heights[1:])) + 1 if heights.size > 1 else 1
 
 
 def elbow(values: Array) -> int:
-    """Where a scree plot bends: the cut into two groups of eigenvalues, each about its mean, that is likeliest [Zhu & Ghodsi 2006].
+    """Return the bend of a scree plot: the most likely cut into two groups of eigenvalues [Zhu & Ghodsi 2006].
 
-    Both groups share one variance, so that it is the cut with the least sum of squares within the groups. Cost O(m).
+    The groups have different means and one variance, so that the cut minimises the sum of squares within the groups. Cost O(m).
     """
     m = values.size
     if m < 2:
@@ -91,14 +91,14 @@ def elbow(values: Array) -> int:
     return int(np.argmin(first + second)) + 1
 
 
-# ---------------------------------------------------------------------- against what chance would give
+# ---------------------------------------------------------------------- comparison with random spectra
 def broken_stick(m: int) -> Array:
-    """Expected shares, largest first, of a stick that breaks at random into m pieces: ``(1/m) Σ_{j≥k} 1/j``."""
+    """Return the expected lengths, largest first, of a stick broken at random into m pieces: ``(1/m) Σ_{j≥k} 1/j``."""
     return np.cumsum(1.0 / np.arange(m, 0, -1))[::-1] / m
 
 
 def above(values: Array, levels: Array) -> int:
-    """How many of the first values exceed their levels, up to the first that does not; one at least."""
+    """Return the number of values before the first one that does not exceed its level; at least one."""
     below = np.flatnonzero(values <= levels)
     return max(1, int(below[0]) if below.size else values.size)
 
@@ -106,10 +106,10 @@ def above(values: Array, levels: Array) -> int:
 def parallel_levels(
     spread: Array, n: int, rng: np.random.Generator, *, repeats: int = 50, level: float = 0.95
 ) -> Array:
-    """Eigenvalues that the covariance of n rows has by chance, where columns of this standard deviation do not depend on each other.
+    """Return quantiles of the covariance eigenvalues of n random rows with independent columns of these standard deviations.
 
-    The quantiles at `level` of normal data [Horn 1965; Buja & Eyuboglu 1992]. With more rows than columns the scatter is drawn by its
-    Cholesky factor (Bartlett): O(D³) a draw, whatever n.
+    They are the quantiles at `level` for normal data [Horn 1965; Buja & Eyuboglu 1992]. With more rows than columns the Cholesky factor of
+    the scatter is drawn (Bartlett): O(D³) per draw for any n.
     """
     D, found = spread.size, []
     for _ in range(repeats):
@@ -123,10 +123,12 @@ def parallel_levels(
     return np.quantile(found, level, axis=0)
 
 
-# ---------------------------------------------------------------------- by the likelihood of a Gaussian model with equal noise
+# ---------------------------------------------------------------------- likelihood of a Gaussian model with equal noise
 def maximum_likelihood(values: Array, n: int, D: int, scatter: float) -> Array:
-    """The largest log-likelihood that d = 1, …, len(values) axes and noise can give to n rows of D features, inf where nothing is left
-    as noise; from the eigenvalues of their scatter, largest first, and its trace."""
+    """Return the maximum log-likelihood of n rows of D features for d = 1, …, len(values) axes and equal noise; inf without noise.
+
+    `values` are the eigenvalues of their scatter, largest first, and `scatter` is its trace.
+    """
     d = np.arange(1, values.size + 1)
     rest = scatter - np.cumsum(values)
     noisy = (rest > NOTHING * scatter) & (d < D)
@@ -136,20 +138,20 @@ def maximum_likelihood(values: Array, n: int, D: int, scatter: float) -> Array:
 
 
 def bic(log_likelihood: float | Array, d: int | Index, n: int, D: int) -> float | Array:
-    """−2 log-likelihood + (number of parameters) · log n: a mean, noise, and d axes with their variances."""
+    """Return ``−2 log-likelihood + (number of parameters) · log n`` for a mean, noise, and d axes with their variances."""
     return (D + 1 + D * d - d * (d - 1) / 2) * np.log(n) - 2 * log_likelihood
 
 
 def likeliest_number(values: Array, n: int, D: int, scatter: float) -> int:
-    """The number of axes that the Bayesian information criterion likes best, of n rows of D features: see `maximum_likelihood`."""
-    some = values[: max(1, min(D - 1, n - 2))]  # fewer rows than features always lie on n - 1 axes
+    """Return the number of axes with the least Bayesian information criterion, for n rows of D features: see `maximum_likelihood`."""
+    some = values[: max(1, min(D - 1, n - 2))]  # n rows always lie on n − 1 axes
     if not some.size:
-        return 1  # all rows coincide: one axis is already too many, and the solver says so
+        return 1  # all rows coincide: the solver raises later
     return int(np.argmin(bic(maximum_likelihood(some, n, D, scatter), np.arange(1, some.size + 1), n, D))) + 1
 
 
 def minka_dimension(spectrum: Array, n: int) -> int:
-    """The number of axes of largest evidence [Minka, 2000], given all D eigenvalues of the covariance of n rows. Cost O(D³).
+    """Return the number of axes with the largest evidence [Minka, 2000], given all D covariance eigenvalues of n rows. Cost O(D³).
 
     Laplace's approximation of the evidence of k axes and isotropic noise:
     ``p(U) Π λ_i^{−n/2} v^{−n(D−k)/2} (2π)^{(m+k)/2} |A|^{−½} n^{−k/2}`` with v the mean of the other eigenvalues and

@@ -1,4 +1,4 @@
-"""Several views in one trace problem: their bases side by side, and the form that pairs their rows."""
+"""Several views in one trace problem: the direct sum of their bases, and the form that pairs their rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .spectrum import Spectrum
 
 @dataclass(frozen=True, eq=False)
 class DirectSum:
-    """Several feature bases side by side: ``Z = diag(Z_1, …, Z_p)`` over the stacked samples of all views.
+    """Direct sum of feature bases: ``Z = diag(Z_1, …, Z_p)`` over the stacked samples of all views.
 
     Forms are over the n_1 + … + n_p stacked rows; a cross form between views pairs row i of one with row i of another.
     """
@@ -48,7 +48,7 @@ class DirectSum:
         return None
 
     def embed(self, V: Array) -> Array:
-        """The views' embeddings stacked, view after view."""
+        """Return the stacked embeddings of all views, in their order."""
         return np.vstack([view.Z @ part for view, part in zip(self.views, np.split(V, self.splits), strict=True)])
 
     def map(self, V: Array, spectrum: Spectrum) -> list[Map]:
@@ -56,6 +56,6 @@ class DirectSum:
 
 
 def cross_form(n: int) -> Form:
-    """``2 Σ y_i · z_i`` between two stacked views of n rows each: maximised under a unit embedding it is CCA. Indefinite."""
+    """Return the indefinite form ``2 Σ y_i · z_i`` of two stacked views of n rows each; CCA maximises it under a unit embedding."""
     eye = sp.eye_array(n, format="csr")
     return Form(2 * n, sparse=sp.csr_array(sp.block_array([[None, eye], [eye, None]])))

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._types import Array, Integers, Matrix
+from .._types import Array, Integers, Matrix, is_sparse
 from ..data.rows.centred_rows import CentredRows
 from ..data.rows.storage import blocks
 from ..errors import InputError
@@ -29,7 +29,7 @@ from ..numerics.eigen.dense import is_singular, symmetric_product
 from ..numerics.factor import permuted
 from .pairwise import PairsPart
 
-#: Numbers in the rows that a block of a graph's rows may touch.
+#: Number of entries in the rows of Z gathered at a time.
 _GATHERED = 2**22
 
 
@@ -60,10 +60,10 @@ class Form:
     roots : tuple of (a, F), optional
         The part ``Σ a FᵀF`` with sparse F of n columns.
     pairs : tuple of (a, P), optional
-        The part ``Σ a P`` with matrices P of all pairs that are never written out: `Pairwise`, or anything with its methods.
+        The part ``Σ a P`` with matrices P of all pairs that are not stored: `Pairwise`, or objects with the same methods.
     dense : ndarray of shape (n, n), optional
     psd : bool
-        M is known to be positive semidefinite.
+        True if M is known to be positive semidefinite.
     kills_constant : bool
         ``M 1 = 0``.
     needs : {"connected", "one closed class"}
@@ -126,7 +126,7 @@ class Form:
 
     # ------------------------------------------------------------------ products
     def __matmul__(self, Z: Array) -> Array:
-        """``M @ Z`` for dense Z of shape (n,) or (n, r)."""
+        """Return ``M @ Z`` for dense Z of shape (n,) or (n, r)."""
         out = np.zeros(Z.shape)
         if self.sparse is not None:
             out += self.sparse @ Z
@@ -142,16 +142,19 @@ class Form:
         return out
 
     def quadratic(self, Z: Matrix) -> Array:
-        """``Z'MZ``, symmetric, for dense or sparse Z, or `CentredRows`, which are read a block at a time.
+        """Return ``Z'MZ``, symmetric, for dense or sparse Z, or `CentredRows`, which are read a block at a time.
 
-        A factor form is squared, so the result of a PSD part is PSD.
+        Parts with a factor are computed as squares, so that they are PSD.
         """
         if isinstance(Z, CentredRows):
             return _blockwise_quadratic(self, Z)
         r = Z.shape[1]
         out = np.zeros((r, r))
-        if self.sparse is not None:
-            out += _sparse_quadratic(self.sparse, Z)
+        if self.sparse is not None and is_sparse(Z):
+            out += to_array(Z.T @ (self.sparse @ Z))
+        elif self.sparse is not None:
+            for j in range(0, r, 256):  # a block of columns at a time: S @ Z of a wide Z would double its memory
+                out[:, j : j + 256] += Z.T @ (self.sparse @ Z[:, j : j + 256])
         if self.low_rank is not None:
             U, c = self.low_rank
             P = to_array(U.T @ Z)
@@ -166,7 +169,7 @@ class Form:
         return (out + out.T) / 2
 
     def ones(self) -> Array:
-        """``M 1``."""
+        """Return ``M 1``."""
         return self @ np.ones(self.n)
 
     def diagonal(self) -> Array:
@@ -186,7 +189,7 @@ class Form:
 
     # ------------------------------------------------------------------ representations
     def assembled(self) -> Form:
-        """The same form with its factors multiplied out into the sparse part, as a factorising solver needs it."""
+        """Return the form with its factors multiplied out into the sparse part, for solvers that factorise it."""
         S = self.sparse
         for a, F in self.roots:
             square = sp.csr_array(F.T @ F)
@@ -195,21 +198,21 @@ class Form:
         return replace(self, sparse=S, roots=())
 
     def permuted(self, order: Integers) -> Form:
-        """The same form over the samples in another order, for forms of sparse and low-rank parts."""
+        """Return the form over the samples in another order, for forms of sparse and low-rank parts."""
         return replace(
             self,
             sparse=None if self.sparse is None else permuted(self.sparse, order),
             low_rank=None if self.low_rank is None else (self.low_rank[0][order], self.low_rank[1]),
-            # in a square factor every sample has its row, which may follow it: FᵀF is the same
+            # the rows of a square factor are permuted too, which does not change FᵀF
             roots=tuple((a, permuted(F, order) if F.shape[0] == self.n else F[:, order]) for a, F in self.roots),
         )
 
     def written_out(self) -> Form:
-        """The same form as one n×n array."""
+        """Return the form as one n×n array."""
         return Form(self.n, dense=self.to_dense(), psd=self.psd, kills_constant=self.kills_constant, needs=self.needs)
 
     def scaled(self, s: Array) -> Form:
-        """The congruence ``diag(s) M diag(s)``."""
+        """Return the congruence ``diag(s) M diag(s)``."""
         S = sp.diags_array(s)
         return replace(
             self,
@@ -222,7 +225,7 @@ class Form:
         )
 
     def over_groups(self, S: sp.csr_array) -> Form:
-        """``SᵀMS`` for groups of samples that share one value; S, (n, g), says which sample is in which."""
+        """Return ``SᵀMS`` for groups of samples that share one value; S is their indicator matrix (n, g)."""
         dense = None if self.dense is None else S.T @ self.dense @ S
         if self.pairs:
             dense = _sum(dense, Form(self.n, pairs=self.pairs).quadratic(S))
@@ -238,7 +241,7 @@ class Form:
         )
 
     def to_dense(self) -> Array:
-        """M as an n×n array: for small problems and for tests."""
+        """Return M as an n×n array: for small problems and for tests."""
         if self.dense is not None and self.sparse is None and self.low_rank is None and not (self.roots or self.pairs):
             return self.dense
         out = np.zeros((self.n, self.n)) if self.dense is None else self.dense.copy()
@@ -254,7 +257,7 @@ class Form:
         return out
 
     def norm(self) -> float:
-        """An upper bound on the spectral norm, cheap and within a small factor for graph matrices."""
+        """Return an upper bound on the spectral norm, within a small factor for graph matrices."""
         return self._norm
 
     @cached_property
@@ -272,20 +275,20 @@ class Form:
         for a, P in self.pairs:
             bound += abs(a) * P.bound()
         if self.dense is not None:
-            rows = max(1, 2**20 // max(self.n, 1))  # a block at a time: |M| would be a second n×n array
+            rows = max(1, 2**20 // max(self.n, 1))  # a block at a time, because |M| would be a second n×n array
             blocks = (self.dense[i : i + rows] for i in range(0, self.n, rows))
             bound += max((float(np.abs(block).sum(axis=1).max()) for block in blocks), default=0.0)
         return bound
 
     @cached_property
     def is_singular(self) -> bool:
-        """M, scaled to unit diagonal, is not positive definite beyond rounding. Dense, O(n³): for forms over features."""
+        """True if M, scaled to unit diagonal, is not positive definite beyond rounding. Dense, O(n³): for forms over features."""
         M = self.to_dense()
         d = np.sqrt(np.maximum(np.diagonal(M), 0.0))
         return not d.all() or is_singular(M / np.outer(d, d))
 
     def is_diagonal(self) -> bool:
-        """Only a diagonal part: such a unit form is divided out instead of factorised."""
+        """Return True if M is diagonal: such a unit form is divided out instead of factorised."""
         if self.low_rank is not None or self.dense is not None or self.roots or self.pairs or self.sparse is None:
             return False
         rows = np.repeat(np.arange(self.n), np.diff(self.sparse.indptr))
@@ -293,10 +296,10 @@ class Form:
 
 
 def _scaled(M: sp.csr_array, left: Array, right: Array) -> sp.csr_array:
-    """``diag(left) M diag(right)`` without a sparse product."""
+    """Return ``diag(left) M diag(right)`` without a sparse product."""
     data = M.data * right[M.indices]
     data *= np.repeat(left, np.diff(M.indptr))
-    # whoever sorts the one would shuffle the other, whose numbers stay where they are
+    # sorting one matrix in place must not change the indices of the other
     indices = M.indices if M.has_sorted_indices else M.indices.copy()
     return sp.csr_array((data, indices, M.indptr), shape=M.shape)
 
@@ -305,18 +308,9 @@ def _sum(a: Matrix | None, b: Matrix | None) -> Matrix | None:
     return b if a is None else a if b is None else a + b
 
 
-def _sparse_quadratic(S: sp.csr_array, Z: Matrix, columns: int = 256) -> Array:
-    """``Z'SZ`` a block of columns at a time, so that S @ Z never doubles the memory of a wide Z."""
-    if sp.issparse(Z):
-        return to_array(Z.T @ (S @ Z))
-    out = np.empty((Z.shape[1], Z.shape[1]))
-    for j in range(0, Z.shape[1], columns):
-        out[:, j : j + columns] = Z.T @ (S @ Z[:, j : j + columns])
-    return out
-
 
 def _gathered(S: sp.csr_array, Z: CentredRows) -> Iterator[tuple[slice, Array]]:
-    """``S @ Z`` a few rows at a time, with only the rows of Z that these touch in memory."""
+    """Yield ``S @ Z`` a few rows at a time, with only the needed rows of Z in memory."""
     n, D = S.shape[0], Z.shape[1]
     step = max(1, _GATHERED * n // max(1, S.nnz * D))
     for i in range(0, n, step):
@@ -327,7 +321,7 @@ def _gathered(S: sp.csr_array, Z: CentredRows) -> Iterator[tuple[slice, Array]]:
 
 
 def _blockwise_quadratic(M: Form, Z: CentredRows) -> Array:
-    """``Z'MZ`` without a copy of Z: neighbours are gathered for the graph parts, everything else is one pass over the rows."""
+    """Return ``Z'MZ`` without a copy of Z: graph parts gather neighbours, the other parts need one pass over the rows."""
     D = Z.shape[1]
     out = np.zeros((D, D))
     if M.sparse is not None:
@@ -351,25 +345,25 @@ def _blockwise_quadratic(M: Form, Z: CentredRows) -> Array:
 
 
 def identity(n: int) -> Form:
-    """The form of I: ``Σ y²``. PSD; does not kill the constant."""
+    """Return the form of I: ``Σ y²``. PSD; does not kill the constant."""
     return Form(n, sparse=sp.eye_array(n, format="csr"), psd=True)
 
 
 def diagonal(d: Array) -> Form:
-    """The form of ``diag(d)``: ``Σ d y²``. PSD where d ≥ 0."""
+    """Return the form of ``diag(d)``: ``Σ d y²``. PSD if d ≥ 0."""
     d = np.asarray(d, dtype=np.float64)
     return Form(d.size, sparse=sp.diags_array(d, format="csr"), psd=bool(np.all(d >= 0)))
 
 
 def gram(K: Matrix, *, centre: bool = True, psd: bool = True, masses: Array | None = None) -> Form:
-    """The form of a dense Gram matrix, centred as ``HKH`` unless told otherwise (in place: K is consumed).
+    """Return the form of a dense Gram matrix, centred as ``HKH`` if `centre`. K is overwritten.
 
-    Samples with masses stand for as many equal ones: the means count them all, and the form is ``m_i (HKH)_ij m_j``.
+    Masses are multiplicities of samples: means are weighted by them, and the form is ``m_i (HKH)_ij m_j``.
     """
     if centre:
         means = K.mean(axis=0) if masses is None else masses @ K / masses.sum()
         middle = np.average(means, weights=masses)
-        rows = max(1, 2**18 // max(K.shape[0], 1))  # both corrections while a block of rows is in the cache
+        rows = max(1, 2**18 // max(K.shape[0], 1))  # both corrections are made while a block of rows is in the cache
         for i in range(0, K.shape[0], rows):
             block = K[i : i + rows]
             block -= means
@@ -381,6 +375,6 @@ def gram(K: Matrix, *, centre: bool = True, psd: bool = True, masses: Array | No
 
 
 def factor_gram(R: Matrix, *, centre: bool = True) -> Form:
-    """The form of ``RRᵀ`` from its n×r factor, centred by subtracting the column means; never n×n."""
+    """Return the form of ``RRᵀ`` from its n×r factor, centred by subtracting the column means; no n×n array is needed."""
     R = R - R.mean(axis=0) if centre else R
     return Form(R.shape[0], low_rank=(R, np.ones(R.shape[1])), psd=True, kills_constant=centre)

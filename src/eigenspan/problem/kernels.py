@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,11 +31,11 @@ _PARAMETERS = {
     "polynomial": ("gamma", "coef0", "degree"),
 }
 
-#: Kernels of the difference of two points: the same about any origin, and most exact near one.
+#: Kernels of the difference of two points: they do not depend on the origin, and are most accurate near it.
 _INVARIANT = ("rbf", "laplacian")
-#: Relative error of centred kernel values that goes unmentioned.
+#: Relative error of centred kernel values below which no warning is issued.
 _UNNOTICED = 1e-6
-#: Kernel values of two points, relative to the largest, that do not show in their distance in the feature space.
+#: Kernel value, relative to the largest, below which two points are orthogonal in the feature space up to rounding.
 _STRANGE = 1e-13
 #: Differences of squared distances in the feature space, relative to the largest kernel value, that are rounding.
 _TIED = 1e-12
@@ -74,12 +74,12 @@ class Kernel(Spec):
 
 
 class DataKernel(Spec):
-    """A kernel that all training points decide together: ``bind(X)`` returns its rows, with the methods of `KernelRows`."""
+    """A kernel that depends on all training points: ``bind(X)`` returns its rows, an object with the methods of `KernelRows`."""
 
     _refusal = KernelError
 
     def bind(self, X: Matrix) -> Any:
-        """The kernel of these training points.
+        """Return the kernel of these training points.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class DataKernel(Spec):
         raise NotImplementedError
 
 
-#: Kernels whose compiled loops in scikit-learn take writable arrays only.
+#: Kernels whose compiled loops in scikit-learn accept writable arrays only.
 _WRITING = ("chi2", "additive_chi2")
 
 
@@ -103,7 +103,7 @@ def _writable(X: Matrix) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class KernelRows:
-    """``x -> (k(x, x_1), …, k(x, x_r))`` for the fitted points: the rows of every kernel map. No kernel: the values are given."""
+    """Rows of kernel maps, ``x -> (k(x, x_1), …, k(x, x_r))`` for the fitted points. ``kernel=None`` means given kernel values."""
 
     kernel: Any
     parameters: dict
@@ -119,26 +119,26 @@ class KernelRows:
             return kernel_values(self.kernel(X, self.points), X.shape[0], self.points.shape[0])
         Z = self.points
         if self.kernel == "rbf":
-            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below, in words
+            with np.errstate(over="ignore", invalid="ignore"):  # `kernel_values` rejects values that are not finite
                 K = gaussian_kernel(X, Z, self.parameters["gamma"], self.centre)
             return kernel_values(K, X.shape[0], Z.shape[0])
-        if self.centre is not None:  # far from the origin products would lose the digits that tell points apart
+        if self.centre is not None:  # far from the origin, products lose the digits in which points differ
             near = moved(X, self.centre)
-            X, Z = near, near if Z is X else moved(Z, self.centre)  # one array is at distance zero from itself
+            X, Z = near, near if Z is X else moved(Z, self.centre)  # the same array again, so that distances to itself are zero
         if self.kernel == "cosine":
             X, Z = visible_rows(X), visible_rows(Z)
         if self.kernel in _WRITING:
             same, X = Z is X, _writable(X)
             Z = X if same else _writable(Z)
         try:
-            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below, in words
+            with np.errstate(over="ignore", invalid="ignore"):  # `kernel_values` rejects values that are not finite
                 K = pairwise_kernels(X, Z, metric=self.kernel, **self.parameters)
-        except (TypeError, ValueError) as refusal:  # sparse points, or negative ones where the kernel compares counts
+        except (TypeError, ValueError) as refusal:  # sparse points, or negative values for a kernel of counts
             raise KernelError(f"kernel={self.kernel!r} cannot be used here: {refusal}") from None
         return kernel_values(K, X.shape[0], self.points.shape[0])
 
     def among(self, subset: Index) -> KernelRows:
-        """The same kernel against some of the fitted points; of a precomputed one, these columns."""
+        """Return the kernel against some of the fitted points; for precomputed values, these columns."""
         return replace(self, points=None if self.points is None else self.points[subset], columns=subset)
 
     def block(self, X: Matrix, i: Index | slice, j: Index | slice) -> Array:
@@ -149,9 +149,9 @@ class KernelRows:
 
 
 def schur_share(rows: KernelRows, X: Matrix, explained: float) -> float:
-    """The share of ``Σ k(x_i, x_i)`` that landmarks leave out, `explained` being ``Σ ‖φ(x_i)‖²`` of the Nyström features.
+    """Return the share of ``Σ k(x_i, x_i)`` not represented by the landmarks; `explained` is ``Σ ‖φ(x_i)‖²`` of the Nyström features.
 
-    It is the trace of the Schur complement ``C − BᵀA⁻¹B`` over that of K [S3, §4.1.3]: zero where the landmarks span all points.
+    It is the trace of the Schur complement ``C − BᵀA⁻¹B`` over that of K [S3, §4.1.3]: zero if the landmarks span all points.
     """
     n, step = X.shape[0], 64
     if rows.kernel in ("rbf", "laplacian"):
@@ -163,7 +163,7 @@ def schur_share(rows: KernelRows, X: Matrix, explained: float) -> float:
 
 
 def kernel_values(K: Matrix, rows: int, columns: int) -> Array:
-    """What a user or a user's function gave for the kernel of so many points, dense and in double precision, if it can be one."""
+    """Return kernel values as a dense array in double precision. Raises KernelError for a wrong shape or values that are not finite."""
     K = real_numbers(K.toarray() if is_sparse(K) else K, "The values of a kernel", KernelError)
     if K.shape != (rows, columns):
         raise KernelError(
@@ -177,10 +177,10 @@ def kernel_values(K: Matrix, rows: int, columns: int) -> Array:
 
 
 def kernel_rows(kernel: Any, X: Matrix, *, centred: bool = False) -> Any:
-    """Bind a kernel specification to its training points, defaults made explicit.
+    """Bind a kernel specification to its training points, with explicit parameters.
 
-    Points are taken about their mean where the kernel does not mind: of differences, and the linear one if its matrix will
-    be `centred` (HKH), which takes the origin out.
+    Points are centred if this does not change the result: for kernels of differences, and for the linear kernel if its matrix will be
+    `centred` (HKH).
     """
     if isinstance(X, KernelValues):
         shape = X.values.shape
@@ -209,19 +209,19 @@ def kernel_rows(kernel: Any, X: Matrix, *, centred: bool = False) -> Any:
     if spec.gamma == "median":
         values["gamma"] = 1.0 / median_width(X) ** 2
     elif spec.gamma is None:
-        values["gamma"] = 1.0 / X.shape[1]  # scikit-learn's default, except for chi2 where it is 1 there
+        values["gamma"] = 1.0 / X.shape[1]  # scikit-learn's default, except for chi2, for which it uses 1
     free = spec.name in _INVARIANT or (centred and spec.name == "linear")
-    # scikit-learn takes sparse rows by differences for the Laplacian kernel, so these can stay where they are
+    # scikit-learn computes the Laplacian kernel of sparse rows by differences, which are accurate without centring
     centre = origin_of(X) if free and not (sp.issparse(X) and spec.name == "laplacian") else None
     return KernelRows(spec.name, {p: values[p] for p in _PARAMETERS.get(spec.name, ())}, X, centre=centre)
 
 
 def warn_of_lost_digits(rows: KernelRows, K: Array) -> bool:
-    """Warn, and return True, if centring takes away so much of a kernel matrix K that rounding in its values shows in what is left."""
+    """Warn, and return True, if centring cancels so much of a kernel matrix K that rounding errors of its values are visible."""
     low, high, means = float(K.min()), float(K.max()), K.mean(axis=0)
     left = float(np.mean(np.abs(np.diagonal(K) - 2 * means + means.mean())))  # the diagonal of HKH
     rounding = np.finfo(float).eps * max(-low, high)
-    if high == low or rounding <= _UNNOTICED * left:  # points that all coincide are refused later
+    if high == low or rounding <= _UNNOTICED * left:  # the case of coincident points is rejected later
         return False
     invariant = isinstance(rows.kernel, str) and rows.kernel in _INVARIANT
     advice = (
@@ -230,16 +230,16 @@ def warn_of_lost_digits(rows: KernelRows, K: Array) -> bool:
         else "Move the points to the origin first (X − X.mean(axis=0), StandardScaler)"
     )
     warn(
-        f"The kernel hardly tells the points apart: its values lie between {low:.6g} and {high:.6g}, centring leaves {left:.1e} "
-        f"of them, and they are known to {rounding:.0e}, so that about {np.log10(max(left / rounding, 1.0)):.0f} digits of the "
-        f"features are right. {advice}, or another kernel.",
+        f"The kernel values hardly differ: they lie between {low:.6g} and {high:.6g}, {left:.1e} remains after centring, and rounding "
+        f"errors are {rounding:.0e}, so that about {np.log10(max(left / rounding, 1.0)):.0f} digits of the features are correct. "
+        f"{advice}, or another kernel.",
         PrecisionWarning,
     )
     return True
 
 
 def warn_of_rounded_axes(K: Array, coef: Array, Y: Array) -> None:
-    """Warn about axes ``Y = K coef`` in which the rounding of the kernel values K shows.
+    """Warn about axes ``Y = K coef`` with visible rounding errors of the kernel values K.
 
     An axis of small variance has large coefficients of both signs. Rounding errors of K are multiplied by them, and do not cancel: their
     norm is at most that of K times that of the coefficients, times the precision of the numbers.
@@ -248,17 +248,17 @@ def warn_of_rounded_axes(K: Array, coef: Array, Y: Array) -> None:
     errors = rounding * np.linalg.norm(coef, axis=0) / np.maximum(np.std(Y, axis=0), np.finfo(float).tiny)
     if (worst := float(errors.max(initial=0.0))) > _UNNOTICED:
         warn(
-            f"Axis {int(errors.argmax()) + 1} is known to {worst:.0e} of its extent only: it combines features along which points "
+            f"Axis {int(errors.argmax()) + 1} has an error of {worst:.0e} of its extent: it combines features along which points "
             f"hardly differ, and kernel values are rounded to {rounding:.0e}. Use a larger ridge=, or ask for fewer components.",
             PrecisionWarning,
         )
 
 
 def warn_of_strangers(K: Array, k: int, codes: Index | None = None, rivals: int = 0) -> None:
-    """Say so where a point has kernel values above rounding with fewer than k others: beyond these, all points are equally far.
+    """Warn if a point has kernel values above rounding with fewer than k others: all further points are then equally far.
 
-    K is the kernel matrix of the points, or their values with landmarks, of which a point should see one. With `codes` the k others are
-    of the same class, and as many `rivals` of other classes. Kernels with negative values have no such distance.
+    K is the kernel matrix of the points, or their values with landmarks, of which one at least must be above rounding. With `codes`, k
+    others of the same class and `rivals` points of other classes are needed. Kernels with negative values are not checked.
     """
     if K.min(initial=0.0) < 0:
         return
@@ -269,7 +269,7 @@ def warn_of_strangers(K: Array, k: int, codes: Index | None = None, rivals: int 
         few &= few.sum() > 1
         what = "have no landmark at a kernel value above rounding: all of them are in one place"
         if codes is None and not few.any():
-            near = seen.sum(axis=1)  # the other landmarks are equally far, and points that are none are nearer
+            near = seen.sum(axis=1)  # the other landmarks are equally far, and nearer than points that are no landmarks
             few = (n - m + near - 1 < min(k, n - 1)) & (m - near > 1)
             what = f"have too few landmarks at a kernel value above rounding for {k} neighbours: the other landmarks are equally far"
     else:
@@ -280,9 +280,8 @@ def warn_of_strangers(K: Array, k: int, codes: Index | None = None, rivals: int 
         what = f"have fewer than {k} others at a kernel value above rounding: all points beyond are equally far"
     if few.any():
         warn(
-            f"{few.sum()} of the {n} points (first: row {np.argmax(few)}) {what} in the feature space, and rounding decides which are "
-            'neighbours. Take a kernel that reaches farther (a smaller gamma=, Kernel("rbf", gamma="median")), or leave out points far '
-            "from all others.",
+            f"{few.sum()} of the {n} points (first: row {np.argmax(few)}) {what} in the feature space, so that their neighbours depend on "
+            'rounding. Use a wider kernel (a smaller gamma=, or Kernel("rbf", gamma="median")), or leave out points far from all others.',
             PrecisionWarning,
         )
 
@@ -311,7 +310,7 @@ def warn_of_ties(K: Array, k: int, codes: Index | None = None, rivals: int = 0) 
 
 
 def _sought(n: int, k: int, codes: Index | None, rivals: int) -> Iterator[tuple[Mask, int]]:
-    """Pairs among which so many neighbours of each point are sought."""
+    """Yield masks of pairs and the number of neighbours that each point needs among them."""
     others = ~np.eye(n, dtype=bool)
     if codes is None:
         yield others, k
@@ -324,9 +323,9 @@ def _sought(n: int, k: int, codes: Index | None, rivals: int) -> Iterator[tuple[
 
 @dataclass(frozen=True, eq=False)
 class RowKernel:
-    """A function of two rows, scikit-learn's convention, as one of two arrays of rows. Cost one call a pair."""
+    """A function of two rows (scikit-learn's convention) as a function of two arrays of rows. Makes one call per pair."""
 
-    function: Any
+    function: Callable[[Matrix, Matrix], float]
 
     def __call__(self, X: Matrix, Z: Matrix) -> Array:
         K = np.empty((X.shape[0], Z.shape[0]))
@@ -339,11 +338,11 @@ def _each_row(X: Matrix) -> Iterable[Matrix]:
     return (X[i : i + 1] for i in range(X.shape[0])) if sp.issparse(X) else X
 
 
-def as_block_kernel(function: Any, X: Matrix) -> Any:
-    """The function itself if it takes two arrays of rows, a `RowKernel` if it takes two rows; decided on a few of the rows of X.
+def as_block_kernel(function: Callable[..., Array], X: Matrix) -> Callable[..., Array]:
+    """Return the function if it takes two arrays of rows, or a `RowKernel` if it takes two rows; decided by calls with rows of X.
 
-    A function of arrays returns their p×q matrix, and the same numbers for one row as for several; of one that does neither, two rows
-    must have a single number.
+    A function of arrays returns the p×q matrix, with the same values for one row as for several. Any other function must return a single
+    number for two rows.
     """
     p, q = (3, 2) if X.shape[0] > 2 else (2, 1)
     block, refusal = _attempt(function, X[:p], X[-q:])
@@ -354,16 +353,16 @@ def as_block_kernel(function: Any, X: Matrix) -> Any:
     first, last = (X[:1], X[-1:]) if sp.issparse(X) else (X[0], X[-1])
     value, row_refusal = _attempt(function, first, last)
     if value is not None and value.ndim == 0:
-        return RowKernel(function)
+        return RowKernel(cast(Callable[[Matrix, Matrix], float], function))
     name = getattr(function, "__name__", repr(function))
     raise KernelError(
         f"The kernel {name} must be a function of two arrays of rows that returns the matrix of k(x_i, z_j), or of two rows that returns "
-        f"their value. Of {p} and {q} rows it {_told(block, refusal)}; of two rows it {_told(value, row_refusal)}."
+        f"their value. For {p} and {q} rows it {_outcome(block, refusal)}; for two rows it {_outcome(value, row_refusal)}."
     ) from (refusal or row_refusal)
 
 
-def _attempt(function: Any, X: Matrix, Z: Matrix) -> tuple[Array | None, Exception | None]:
-    """The numbers that a function returns, or why there are none."""
+def _attempt(function: Callable[..., Array], X: Matrix, Z: Matrix) -> tuple[Array | None, Exception | None]:
+    """Return the values of a function, or the exception that it raised or that its values caused."""
     try:
         with np.errstate(all="ignore"):
             found = function(X, Z)
@@ -375,18 +374,18 @@ def _attempt(function: Any, X: Matrix, Z: Matrix) -> tuple[Array | None, Excepti
         return None, refusal
 
 
-def _told(found: Array | None, refusal: Exception | None) -> str:
+def _outcome(found: Array | None, refusal: Exception | None) -> str:
     if found is not None:
         return f"returned shape {found.shape}"
     if isinstance(refusal, KernelError):
-        return f"returned none ({str(refusal).rstrip('.')})"
+        return f"returned no numbers ({str(refusal).rstrip('.')})"
     return f"raised {type(refusal).__name__} ({refusal})"
 
 
 def gram_matrix(rows: KernelRows, X: Matrix) -> Array:
-    """``K = k(X, X)``, checked to be square, finite and symmetric; a fresh array, and no second one on the way."""
+    """Return ``K = k(X, X)`` as a new array, checked to be square, finite and symmetric, without a second n×n array."""
     n = X.shape[0]
-    if isinstance(rows.kernel, str):  # symmetric by definition, and already fresh
+    if isinstance(rows.kernel, str):  # symmetric by definition, and a new array already
         return replace(rows, points=X, columns=None)(X)
     given = kernel_values(rows(X), n, n)
     found = Asymmetry.of(given)
@@ -398,10 +397,11 @@ def gram_matrix(rows: KernelRows, X: Matrix) -> Array:
     return averaged(given)
 
 
-def feature_axes(rows: Any, K: Array, size: float, rtol: float = 1e-10) -> Array:
-    """Coefficients of orthonormal axes of the feature space spanned by the points with Gram matrix K, rounded at `size`.
+def feature_axes(rows: object, K: Array, size: float, rtol: float = 1e-10) -> Array:
+    """Return coefficients of orthonormal axes of the feature space spanned by the points with Gram matrix K.
 
-    `rows` is the kernel: directions of the linear one do not fade out, and a warning says how many of them K does not hold.
+    `size` is the magnitude of the kernel values before centring, which determines rounding errors. `rows` is the kernel. A warning gives
+    the number of directions of a linear kernel that are lost in rounding errors.
     """
     values, U = dense.eigenpairs(dense.symmetric(K), None, "max")
     top = max(values[0], np.finfo(float).tiny)
@@ -409,18 +409,18 @@ def feature_axes(rows: Any, K: Array, size: float, rtol: float = 1e-10) -> Array
     if values[-1] < -max(1e-6 * top, rounding):
         warn(
             f"The kernel matrix is not positive semidefinite: its eigenvalues run from {values[-1]:.3g} to {values[0]:.3g}. The negative "
-            "part has no feature space and is left out; use a positive definite kernel if it matters.",
+            "part has no feature space and is left out. Use a positive definite kernel if this part is not negligible.",
             IndefiniteWarning,
         )
     keep = values > max(rtol * top, rounding)
     linear, noise = getattr(rows, "kernel", None) == "linear", 8 * np.finfo(float).eps * np.sqrt(K.shape[0]) * size
     left = values[~keep & (values > (rounding if linear else max(noise, rtol * top)))]
     if left.size:
-        kernel = "linear kernel, which holds squares," if linear else "kernel, which is rounded at its largest value,"
+        kernel = "linear kernel, whose values are squares," if linear else "kernel, which is rounded at its largest value,"
         warn(
             f"{left.size} of {left.size + int(keep.sum())} directions were left out: the points vary along them by "
-            f"{np.sqrt(left[0] / top):.0e} of the largest, and the {kernel} counts directions from "
-            f"{np.sqrt(max(rtol, rounding / top)):.0e} on. Standardise the columns first (StandardScaler), or drop outliers.",
+            f"{np.sqrt(left[0] / top):.0e} of the largest, and the {kernel} resolves directions above "
+            f"{np.sqrt(max(rtol, rounding / top)):.0e} only. Standardise the columns first (StandardScaler), or drop outliers.",
             PrecisionWarning,
         )
     return U[:, keep] / np.sqrt(values[keep])

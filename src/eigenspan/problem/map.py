@@ -1,7 +1,7 @@
 """The map of every method: ``y(x) = rows(x) @ coef``.
 
-``rows`` turns new points into rows over the raw features (linear methods), over the training or landmark points (kernel,
-distance and neighbour methods); it is a picklable object, never a closure.
+``rows`` returns rows over the raw features (linear methods) or over the training or landmark points (kernel, distance and neighbour
+methods). It is a picklable object, not a closure.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from .._types import Array, Index, Matrix, is_sparse
 
-#: Rows of new points handled at once, chosen so that a block against the training set stays near 64 MB.
+#: Bytes of the rows computed at a time.
 _BLOCK_BYTES = 64 * 2**20
 
 
@@ -29,15 +29,15 @@ class Map:
         ``X -> R`` of shape (m, r), dense or sparse.
     coef : ndarray of shape (r, d)
     offset : ndarray of shape (r,), optional
-        Subtracted from every row: the centre the training rows were given.
+        Subtracted from every row: the centre of the training rows.
     known : callable, optional
-        ``X -> index`` of the identical training row, −1 where there is none. Those rows get their training embedding.
+        ``X -> index`` of the identical training row, −1 if there is none. Such rows get their training embedding.
     embedding : ndarray of shape (n, d), optional
-        Training embedding that goes with `known`.
+        Training embedding for `known`.
     shift : ndarray of shape (d,), optional
-        Added to every embedded point (landmark methods re-centre on all samples).
+        Added to every embedded point (landmark methods centre the embedding of all samples).
     dense : bool
-        The rows that new ones are compared with are dense: sparse ones are made so, a block at a time.
+        Sparse rows are converted to dense, a block at a time, because the training rows are dense.
     """
 
     rows: Any
@@ -50,27 +50,13 @@ class Map:
 
     def __call__(self, X: Matrix) -> Array:
         step = max(1, int(_BLOCK_BYTES / (8 * max(self.coef.shape[0], 1))))
-        if X.shape[0] <= step:
-            return self._block(X)
-        return np.vstack([self._block(X[i : i + step]) for i in range(0, X.shape[0], step)])
-
-    def then(self, T: Array, shift: Array | None = None) -> Map:
-        """The map followed by ``y -> y T + shift``."""
-        moved = shift if self.shift is None else self.shift @ T if shift is None else self.shift @ T + shift
-        placed = None if self.embedding is None else self.embedding @ T if shift is None else self.embedding @ T + shift
-        return replace(self, coef=self.coef @ T, shift=moved, embedding=placed)
-
-    @property
-    def width(self) -> int:
-        """Dimensions of the embedding space."""
-        return int(self.coef.shape[1])
-
-    def _block(self, X: Matrix) -> Array:
+        if X.shape[0] > step:
+            return np.vstack([self(X[i : i + step]) for i in range(0, X.shape[0], step)])
         if self.dense and is_sparse(X):
             X = X.toarray()
         R = self.rows(X)
         if sp.issparse(R) and self.offset is not None and 2 * R.nnz > R.shape[0] * R.shape[1]:
-            R = R.toarray()  # hardly larger, and far from the origin differences keep their digits
+            R = R.toarray()  # hardly larger, and differences are accurate far from the origin
         if self.offset is None:
             Y = R @ self.coef
         elif sp.issparse(R):
@@ -83,10 +69,22 @@ class Map:
             Y[index >= 0] = self.embedding[index[index >= 0]]
         return Y
 
+    def then(self, T: Array, shift: Array | None = None) -> Map:
+        """Return the map followed by ``y -> y T + shift``."""
+        moved = shift if self.shift is None else self.shift @ T if shift is None else self.shift @ T + shift
+        placed = None if self.embedding is None else self.embedding @ T if shift is None else self.embedding @ T + shift
+        return replace(self, coef=self.coef @ T, shift=moved, embedding=placed)
+
+    @property
+    def width(self) -> int:
+        """Dimension of the embedding space."""
+        return int(self.coef.shape[1])
+
+
 
 @dataclass(frozen=True, eq=False)
 class Raw:
-    """The rows of a linear method: the points themselves, in double precision."""
+    """Rows of a linear method: the points, in double precision."""
 
     def __call__(self, X: Matrix) -> Matrix:
         return X if sp.issparse(X) else np.asarray(X, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Matrices that are functions of a sparse form: its pseudo-inverse, its heat kernel, powers of its walk."""
+"""Functions of a sparse symmetric matrix: its pseudo-inverse, its heat kernel, powers of its random walk."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ..numerics.memory import require
 from .form import Form
 from .pose import TraceProblem, solve
 
-#: Heat below which the rest of a spectrum is left out.
+#: Value of the heat kernel's function below which eigenpairs are left out.
 _NOTHING = 1e-12
-#: Up to this many points all eigenpairs are found at once.
+#: Number of points up to which all eigenpairs are computed.
 _SMALL = 2000
-#: Eigenpairs that a function which falls off is first asked for.
+#: Number of eigenpairs computed first for a decaying function.
 _FEW = 64
 
 
 @dataclass(frozen=True)
 class Same:
-    """λ itself: the form is the kernel."""
+    """λ: the form is the kernel."""
 
     def __call__(self, values: Array) -> Array:
         return values
@@ -44,7 +44,7 @@ class Shifted:
 
 @dataclass(frozen=True)
 class Reciprocal:
-    """``a/λ``, and zero where λ is no more than `floor`: the pseudo-inverse."""
+    """``a/λ`` for λ above `floor`, zero otherwise: the pseudo-inverse."""
 
     factor: float = 1.0
     floor: float = 0.0
@@ -56,7 +56,7 @@ class Reciprocal:
 
 @dataclass(frozen=True)
 class Walked:
-    """``a |1 − λ|^2t``: t steps of the walk, there and back."""
+    """``a |1 − λ|^2t``: 2t steps of the random walk."""
 
     time: float
     factor: float = 1.0
@@ -77,14 +77,14 @@ class Diffused:
 
 @dataclass(frozen=True, eq=False)
 class FunctionOf:
-    """``f(A)``, for a symmetric A without the directions N: ``Σ f(λ_i) u_i u_iᵀ`` over all others.
+    """``f(A)`` for a symmetric A: ``Σ f(λ_i) u_i u_iᵀ`` over all eigenvectors except the removed ones, N.
 
     Attributes
     ----------
     form : Form
         A.
     function : callable
-        f, of an array of eigenvalues.
+        f, which takes an array of eigenvalues.
     removed : ndarray of shape (n, q) or None
         N, orthonormal eigenvectors of A.
     """
@@ -99,15 +99,15 @@ class FunctionOf:
 
     @property
     def both_ends(self) -> bool:
-        """f is large at either end of the spectrum."""
+        """True if f is large at both ends of the spectrum."""
         return isinstance(self.function, Walked)
 
     @cached_property
     def eigenpairs(self) -> tuple[Array, Array]:
-        """All eigenpairs of A without N, smallest first. Cost O(n³) and three n×n arrays."""
+        """All eigenpairs of A except N, smallest first. Cost O(n³) and three n×n arrays."""
         require(32.0 * self.n**2, f"The eigenvectors of a {self.n}×{self.n} matrix", "Fit fewer points.")
         M, q = self.form.to_dense(), 0
-        if self.removed is not None:  # moved beyond the largest, where rounding cannot mix them with small ones
+        if self.removed is not None:  # shifted beyond the largest eigenvalue, so that rounding cannot mix them with small ones
             q = self.removed.shape[1]
             M = M + 4 * max(self.form.norm(), 1.0) * (self.removed @ self.removed.T)
         values, U = dense.eigenpairs(dense.symmetric(M))
@@ -122,9 +122,9 @@ class FunctionOf:
         return U @ ((U.T @ Z).T * self.function(values)).T
 
     def factor(self, rank: int | None = None) -> Array:
-        """F of n rows with ``FFᵀ = f(A)`` for a positive f, from the `rank` smallest eigenvalues of A or from all that count.
+        """Return F with n rows and ``FFᵀ = f(A)`` for a positive f, from the `rank` smallest eigenvalues of A (None: all that matter).
 
-        Of a function that falls off fast these may be few, which are then found without the others.
+        For a decaying function these may be few; then only they are computed.
         """
         values, U = self._smallest(rank)
         weights = self.function(values)
@@ -142,11 +142,11 @@ class FunctionOf:
         wanted = _FEW
         while wanted <= self.n // 16:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", EigenspanWarning)  # a cut within eigenvalues that are nothing
+                warnings.simplefilter("ignore", EigenspanWarning)  # equal eigenvalues do not matter where f vanishes
                 found = solve(problem, wanted)
             if self.function(found.values[-1:])[0] <= _NOTHING:
                 return found.values, found.vectors
-            # eigenvalues of a sheet grow as their number, those of anything thicker more slowly
+            # eigenvalues of a two-dimensional manifold grow linearly with their number, those of other manifolds more slowly
             wanted = int(1.2 * wanted * -np.log(_NOTHING) / (self.function.time * found.values[-1]))
         return self.eigenpairs
 

@@ -1,19 +1,19 @@
-"""Signs and rotations of axes: one rule for what an eigenproblem leaves open.
+"""Signs and rotations of axes: a rule for what an eigenproblem does not determine.
 
-An eigenvector has no sign, and eigenvectors of one eigenvalue have no rotation of their own: solvers return whichever their rounding
-errors led to, and other processors, BLAS libraries and numbers of threads round differently. The rule here looks at the span of
-the axes only, in coordinates that every machine has in common (the samples, or the features as they were given).
+Eigenvectors have no determined sign, and eigenvectors of equal eigenvalues have no determined rotation: the result of a solver depends on
+rounding errors, which differ between processors, BLAS libraries and numbers of threads. The rule here depends on the span of the axes
+only, in coordinates that do not depend on the machine (the samples, or the given features).
 
-Go through the rows of the axes. The *leading row* is the longest one; rows that are shorter by a factor of less than `EQUAL` count as long
-as it, and the first of them leads. Turn the axes so that the leading row lies along the first axis, on its positive side. Continue with
-what is left of the rows beside the first axis. For a single axis this is the rule of signs: the entry of largest magnitude
-is positive, and the first one of several that are equal.
+The *leading row* of the axes is the longest one; rows that are shorter by a factor of less than `EQUAL` count as equally long, and the
+first of them leads. The axes are rotated so that the leading row lies along the first axis, on its positive side. The same is repeated
+with the components of the rows orthogonal to the first axis. For a single axis this determines the sign: the entry of largest magnitude is
+positive (the first one of several that are equal).
 
-The result depends on the projector onto the span alone, and continuously so unless a row is shorter than the longest by the factor
-``1 − EQUAL`` to within rounding errors. Without a tolerance this would happen wherever the data have a symmetry, since then several rows
-are equally long but for rounding errors. `EQUAL` is far above these, in single precision too, and any value between would do.
-Permuting the samples permutes the embedding, unless several rows are equally long: then another one may come first, and axes may change
-their sign or, where they share an eigenvalue, their rotation.
+The result is a function of the projector onto the span. It is continuous unless a row is shorter than the longest by the factor
+``1 − EQUAL`` to within rounding errors. Without a tolerance it would be discontinuous for all data with a symmetry, because several rows
+then have equal lengths up to rounding errors. `EQUAL` is far above these errors, also in single precision; its exact value does not matter.
+A permutation of the samples permutes the embedding, unless several rows are equally long: then another one may lead, and axes may change
+their sign or, if they have equal eigenvalues, their rotation.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ import numpy as np
 
 from .._types import Array
 
-#: Relative distance below which neighbouring eigenvalues coincide.
+#: Relative distance below which neighbouring eigenvalues are equal.
 TIED = 1e-8
-#: Relative difference below which two lengths count as equal: above rounding in single precision and what solvers leave, 1e-6.
+#: Relative difference below which two lengths are equal: above rounding errors in single precision and errors of solvers (1e-6).
 EQUAL = 1e-4
-#: Share of the longest row below which nothing but rounding is left of the rows.
+#: Share of the longest row below which all remaining components are rounding errors.
 _NOTHING = 1e-12
 
 
 def sign_of(Y: Array) -> Array:
-    """±1 for each column: the sign that makes its entry of largest magnitude positive, the first one of those that are equal."""
+    """Return ±1 for each column: the sign that makes its entry of largest magnitude (the first of equal ones) positive."""
     if Y.shape[0] == 0:
         return np.ones(Y.shape[1])
     size = np.abs(Y)
@@ -40,7 +40,7 @@ def sign_of(Y: Array) -> Array:
 
 
 def rotation_of(W: Array) -> Array:
-    """The orthogonal R for which ``W R`` has the leading rows in triangular form, positive on its diagonal.
+    """Return the orthogonal R for which the leading rows of ``W R`` are triangular with a positive diagonal.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def rotation_of(W: Array) -> Array:
     for _ in range(g):
         lengths = np.linalg.norm(left, axis=1)
         longest = max(longest, float(lengths.max(initial=0.0)))
-        if not lengths.max(initial=0.0) > _NOTHING * longest:  # the rows do not show the other axes: any will do
+        if not lengths.max(initial=0.0) > _NOTHING * longest:  # the rows do not determine the other axes
             beside = np.linalg.qr(R, mode="complete")[0][:, R.shape[1] :]
             return np.column_stack([R, beside])
         r = left[np.argmax(lengths >= (1 - EQUAL) * lengths.max())]
@@ -69,7 +69,7 @@ def rotation_of(W: Array) -> Array:
 
 
 def relative_gap(last: float, beyond: float, norm: float) -> float:
-    """Distance of two neighbouring eigenvalues relative to the larger, zero below rounding of the matrix."""
+    """Return the distance of two neighbouring eigenvalues relative to the larger, or zero if it is a rounding error of the matrix."""
     distance = abs(beyond - last)
     if distance <= 1e-14 * norm:
         return 0.0
@@ -77,8 +77,8 @@ def relative_gap(last: float, beyond: float, norm: float) -> float:
 
 
 def ties_of(values: Array, norm: float) -> list[slice]:
-    """The groups of two or more neighbouring eigenvalues of a matrix of this norm that coincide."""
-    sizes, apart = np.abs(values), np.abs(np.diff(values))  # `relative_gap` of all neighbours at once
+    """Return the groups of two or more equal eigenvalues of a matrix of this norm."""
+    sizes, apart = np.abs(values), np.abs(np.diff(values))  # `relative_gap` of all neighbours
     tied = (apart <= 1e-14 * norm) | (apart < TIED * np.maximum(sizes[1:], sizes[:-1]))
     if not tied.any():
         return []
@@ -87,21 +87,21 @@ def ties_of(values: Array, norm: float) -> list[slice]:
 
 
 def orientation_of(values: Array, W: Array, norm: float | None = None) -> Array:
-    """The orthogonal R for which the axes ``W R`` have the signs, and within equal values the rotations, of the rule.
+    """Return the orthogonal R for which the axes ``W R`` have the signs, and within equal values the rotations, of the rule.
 
     Parameters
     ----------
     values : ndarray of shape (d,)
         Eigenvalues or singular values of the axes, in their order.
     W : ndarray of shape (m, d)
-        The axes in coordinates that all machines have in common.
+        The axes in coordinates that do not depend on the machine.
     norm : float, optional
-        Norm of the matrix they are values of; the largest of them by default.
+        Norm of the matrix with these values; by default the largest of them.
 
     Returns
     -------
     ndarray of shape (d, d)
-        A diagonal of signs where no values are equal.
+        A diagonal matrix of signs if no values are equal.
     """
     R = np.eye(values.size)
     for group in ties_of(values, float(np.abs(values).max(initial=0.0)) if norm is None else norm):

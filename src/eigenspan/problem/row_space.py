@@ -1,16 +1,17 @@
-"""The row space of centred data: how many dimensions there are, and an orthonormal basis of them."""
+"""The row space of centred data: its dimension and an orthonormal basis."""
 
 from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
 from .._types import Array, Matrix, is_sparse
+from ..data.rows.moments import Moments
 from ..data.rows.storage import blocks
 from ..data.rows.triangular import NEED, ROUNDING
 from ..errors import PrecisionWarning, warn
@@ -18,41 +19,40 @@ from ..numerics.eigen import dense
 from ..numerics.eigen.centred import Centred, Partners, right_partners
 from ..numerics.memory import fits, require
 
-#: Eigenvalue of the scatter, relative to its largest, above which a dimension is there beyond doubt, whatever the units of the
-#: columns: dividing them by their spreads makes the condition no worse than by a factor of their number.
+#: Eigenvalue of the scatter, relative to the largest, above which a dimension is certain for any units of the columns: standardising
+#: D columns increases the condition number by a factor of at most D.
 _SURE = 1e-9
-#: The least that products of standardised columns tell from rounding.
+#: Smallest relative eigenvalue of products of standardised columns that is not a rounding error.
 _NONE = 1e-12
-#: Singular value of standardised columns, relative to the largest, above which a direction that is left out is more than rounding.
+#: Singular value of standardised columns, relative to the largest, above which an excluded direction is more than rounding.
 _LOST = 1e-13
-#: The same beside the rounding of data far from the origin: sums of columns may be off by a good part of it.
+#: Largest error of a singular value, as a share of the rounding bound for data far from the origin.
 _DOUBT = 0.5
 _FEWER = (
-    "Leave out columns that nearly repeat others, move data that lie far from zero before they are rounded, "
+    "Leave out columns that nearly repeat others, centre data that lie far from zero before they are rounded, "
     "or ask for fewer components."
 )
 _REDUCE = "Pass reduce=r to keep r principal axes first."
 
 
 def row_space_memory(n: int, D: int) -> float:
-    """Bytes that the row space of n ≤ D rows takes at most: their products, sparse before they are dense, and a block of columns."""
+    """Return the largest number of bytes for the row space of n ≤ D rows: sparse and dense Gram matrix, and a block of columns."""
     return 48.0 * n**2 + 8.0 * min(n * D, 2**23)
 
 
 def row_space(
     C: Centred, size: Array, rtol: float, *, center: bool = True
 ) -> tuple[Array | Partners | None, Array | None]:
-    """Orthonormal axes of the row space of C, None when that is all of R^D, and the coordinates of the rows along them.
+    """Return orthonormal axes of the row space of C (None for all of R^D) and the coordinates of the rows along them.
 
-    The axes are the principal ones: Z'Z is diagonal there, and a unit form divided by its diagonal is well conditioned. Where the
-    eigenvalues of the smaller Gram matrix leave the rank in doubt, it is judged on standardised columns, so that a
-    feature measured in tiny units still counts; `size` is that of the columns, of which a spread of 1e-13 is rounding.
-    Of fewer rows than columns the axes are combinations of the rows, and known as such: nothing of D×n is made, unless rank or
-    units are in doubt.
-    The coordinates are None where they were not found on the way. `center` says that C is about the mean of its rows.
+    The axes are the principal ones, so that Z'Z is diagonal and a unit form scaled by its diagonal is well conditioned. If the eigenvalues
+    of the smaller Gram matrix do not determine the rank, it is determined from standardised columns, so that it does not depend on their
+    units. A column whose standard deviation is below 1e-13 of its `size` is constant up to rounding.
+    With fewer rows than columns the axes are stored as combinations of the rows, and no D×n array is needed unless the rank is in doubt.
+    The coordinates are None if they were not computed on the way. With `center`, C is relative to the mean of its rows.
     """
     n, D = C.shape
-    most = n - 1 if center else n  # centred rows sum to zero, up to the rounding of their mean
+    most = n - 1 if center else n  # centred rows sum to zero, up to rounding of their mean
     spread = C.spread()
     live = spread > 1e-13 * size
     if not live.any():
@@ -70,7 +70,7 @@ def row_space(
         values = dense.eigenpairs(dense.symmetric(R), None, "max")[0]
         if live.all() and values[-1] > 1e-9 * values[0]:
             return None, None
-    # columns of few digits count for less, or the others would have to rise above their rounding
+    # columns with few digits get a smaller weight, because otherwise their rounding errors would hide the other columns
     unit = np.where(live, np.maximum(unit, np.finfo(float).eps / rtol * size), np.inf)
     standard, rounding = C.divided(unit), 2 * rounding_of(n, size / unit)
     if C.is_sparse:
@@ -94,7 +94,7 @@ def row_space(
 
 
 class FactorAxes(NamedTuple):
-    """The row space of a factor in its principal axes, (D, r), and the singular values along them."""
+    """Principal axes (D, r) of the row space of a factor, and the singular values along them."""
 
     axes: Array
     sizes: Array
@@ -103,11 +103,10 @@ class FactorAxes(NamedTuple):
 def factor_axes(
     R: Array, n: int, size: Array, rtol: float, lost: Array | None = None, wanted: int | None = None
 ) -> FactorAxes:
-    """The same from the triangular factor R of n centred rows, whose columns are of the given size. Cost O(D³).
+    """Return the row space from the triangular factor R of n centred rows, whose columns have the given size. Cost O(D³).
 
-    Directions count by the singular values of the standardised columns, as in `row_space`. Warns where those that count, or those that
-    are left out, are so small that the factor knows few of their digits; where only so many of largest variance are `wanted`, by these
-    alone. `lost` is the size of what R does not know of each column.
+    The rank is that of the standardised columns, as in `row_space`. Warns if directions close to the limit have few correct digits; if
+    only the `wanted` directions of largest variance are needed, only these are checked. `lost` is the error of R in each column.
     """
     spread = np.linalg.norm(R, axis=0) / np.sqrt(max(n, 1))
     live = spread > 1e-13 * size
@@ -128,19 +127,18 @@ def factor_axes(
 
 
 def directions_that_count(s: Array, n: int, size: Array, rtol: float, lost: Array | None = None) -> int:
-    """How many of the singular values of n rows of standardised columns are neither negligible nor rounding of columns of this size.
+    """Return the rank: the number of singular values of n rows of standardised columns above `rtol` and above rounding errors.
 
-    Warns where those that count, or those that are left out, are so small that few of their digits are known.
+    Warns if directions close to the limit have few correct digits.
     """
     rounding = 2 * rounding_of(n, size)
-    s = s[: max(n - 1, 1)] if size.any() else s  # centred rows sum to zero, up to the rounding of their mean
+    s = s[: max(n - 1, 1)] if size.any() else s  # centred rows sum to zero, up to rounding of their mean
     count = int(np.sum(s > max(rtol * s[0], rounding)))
     left = s[count:][s[count:] > max(_LOST * s[0], _DOUBT * rounding)]
     if left.size:
         warn(
             f"{left.size} of {s.size} directions were left out: the standardised columns vary along them by {left[0] / s[0]:.0e} of the "
-            f"largest, and directions count from {max(rtol, rounding / s[0]):.0e} on: of smaller ones, data of this size hold few digits. "
-            f"{_FEWER}",
+            f"largest. Directions below {max(rtol, rounding / s[0]):.0e} have too few correct digits in data of this size. {_FEWER}",
             PrecisionWarning,
         )
     elif count:
@@ -151,38 +149,39 @@ def directions_that_count(s: Array, n: int, size: Array, rtol: float, lost: Arra
 
 
 def warn_of_digits(bound: float, condition: float, ratio: float = 0.0) -> None:
-    """Say that results have a relative error of up to `bound` in their smallest direction, where that matters.
+    """Warn if `bound`, the relative error of results in their smallest direction, is too large.
 
     `condition` is the ratio of the largest spread to the smallest, `ratio` that of the means to the spreads of the columns.
     """
     if bound > NEED:
         far = f", and the columns lie up to {ratio:.0e} times their spread from zero" if ratio > 1e3 else ""
         warn(
-            f"The smallest direction that counts is known to a relative error of up to {min(bound, 1.0):.0e} only: along the largest, "
+            f"The smallest direction in use has a relative error of up to {min(bound, 1.0):.0e}: along the largest, "
             f"the data vary {condition:.0e} times as much{far}. {_FEWER}",
             PrecisionWarning,
         )
 
 
 def _is_sure(values: Array, least: float) -> bool:
-    """All of these eigenvalues are more than rounding, largest first."""
+    """Return True if all of these eigenvalues (largest first) are certainly more than rounding errors."""
     return bool(values.size and values[-1] > max(_SURE * values[0], least))
 
 
 def _combined(C: Centred, values: Array, U: Array) -> tuple[Array | Partners, Array]:
-    """Axes that are combinations of the rows, from eigenpairs of their products, and the coordinates along them."""
+    """Return axes as combinations of the rows, from eigenpairs of their Gram matrix, and the coordinates along them."""
     return Partners.of(C, values, U), U * np.sqrt(values)
 
 
 def rounding_of(n: int, size: Array) -> float:
-    """Norm of the rounding errors in n rows whose columns are of the given size."""
+    """Return the norm of the rounding errors in n rows whose columns have the given size."""
     return float(np.finfo(float).eps * (np.sqrt(n) * size.max(initial=0.0) + np.linalg.norm(size)) / 2)
 
 
 def _standard_rows(S: Centred, rounding: float, most: int) -> tuple[Array, Array, bool]:
-    """Orthonormal basis of the column space of standardised columns, largest first, by the products of sparse rows; and their squares.
+    """Return squared singular values and left singular vectors of standardised columns, largest first, by products of sparse rows.
 
-    Besides, whether there is nothing along the rest but rounding, which products with the rows tell, and their squares do not.
+    The third value is True if the excluded directions hold only rounding errors. This is measured by products with the rows, because
+    squared singular values are not accurate enough.
     """
     values, U = dense.eigenpairs(dense.symmetric(S.gram()), None, "max")
     keep = values > max(_NONE * values[0], rounding**2)
@@ -194,7 +193,7 @@ def _standard_rows(S: Centred, rounding: float, most: int) -> tuple[Array, Array
 
 
 def _turned(C: Centred, axes: Array) -> tuple[Array, Array]:
-    """The span of `axes` in its principal axes, and the rows' coordinates."""
+    """Return the principal axes within the span of `axes`, and the coordinates of the rows."""
     if not axes.size:
         return axes, np.zeros((C.shape[0], 0))
     Q = la.qr(axes, mode="economic")[0]
@@ -202,17 +201,17 @@ def _turned(C: Centred, axes: Array) -> tuple[Array, Array]:
     return Q @ turn, U * s
 
 
-def scatter_axes(moments: Any) -> Array:
-    """Orthonormal basis of the row space from a scatter whose rows are gone, turned to its principal axes; warns of what that loses."""
+def scatter_axes(moments: Moments) -> Array:
+    """Return the principal axes of the row space from a scatter without its rows; warns about the loss of accuracy."""
     live, spread = moments.live(), moments.spread()
     values, Q = dense.eigenpairs(dense.symmetric(moments.correlations()), None, "max")
     count = int(np.sum(values > moments.none * values[0]))
     bound, condition = ROUNDING * values[0] / values[count - 1], np.sqrt(values[0] / values[count - 1])
     if bound > NEED or count < min(values.size, moments.n - 1):
         warn(
-            f"The sums of products over the rows tell {count} of {values.size} directions from rounding, the last to a relative error of "
-            f"up to {bound:.0e}: the standardised columns vary by a factor of {condition:.0e} or more, and the rows are not at hand to be "
-            "read again. Fit to all rows at once, or leave out columns that nearly repeat others.",
+            f"The sums of products over the rows determine {count} of {values.size} directions, the last one with a relative error of up "
+            f"to {bound:.0e}: the standardised columns vary by a factor of {condition:.0e} or more, and the rows cannot be read again. "
+            "Fit to all rows at once, or leave out columns that nearly repeat others.",
             PrecisionWarning,
         )
     axes = np.zeros((live.size, count))
@@ -222,7 +221,7 @@ def scatter_axes(moments: Any) -> Array:
 
 
 def weighted_sum(weights: Array, X: Matrix) -> Array:
-    """``X' weights`` in double precision."""
+    """Return ``X' weights`` in double precision."""
     if sp.issparse(X) or X.dtype == np.float64:
         return np.asarray(weights @ X).ravel()
     return np.sum([weights[part] @ X[part].astype(np.float64) for part in blocks(*X.shape)], axis=0)

@@ -1,16 +1,14 @@
-"""Several views of the same points, each in coordinates of unit covariance: canonical correlations are the products of these.
+"""Several views of the same points, each whitened: canonical correlations are singular values of products of these coordinates.
 
-A view is centred and whitened by itself, with its own ridge and in its own row space; what two views share is then
-``C_ij = Q_i'Q_j / (n − 1)``, whatever the units, rotations and redundancies of their columns. Rows in memory are factorised by
-themselves, so that no digits are lost by squaring; of many rows, of rows in a file and of rows that come in parts the joint scatter
-tells all.
+Each view is centred and whitened separately, with its own ridge and in its own row space. The covariance of two views is then
+``C_ij = Q_i'Q_j / (n − 1)``, independent of the units, rotations and redundancies of their columns. Rows in memory are factorised
+directly, so that no digits are lost by squaring. For many rows, rows in a file and rows in several parts, the joint scatter is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +18,7 @@ from .._types import Array, Mask, Matrix, RandomState
 from ..data.rows.joint_moments import JointMoments, listed_numbers
 from ..data.rows.moments import Moments
 from ..data.rows.storage import Elsewhere, on_disk, refuse_non_finite, refuse_out_of_range
+from ..data.x import Points
 from ..errors import DimensionError, PrecisionWarning, warn
 from ..numerics.eigen import dense
 from ..numerics.eigen.centred import Centred, column_means
@@ -28,32 +27,32 @@ from .basis import Features
 from .map import Map, Raw
 from .row_space import directions_that_count, rounding_of, row_space_memory
 
-#: Numbers in all views up to which rows in memory are factorised instead of their scatter.
+#: Number of entries in all views up to which rows in memory are factorised instead of their scatter.
 _SMALL = 2**22
-#: Singular value of a standardised view, relative to its largest, that counts as none.
+#: Singular value of a standardised view, relative to the largest, that counts as zero.
 _RTOL = 1e-10
-#: Eigenvalue of a view's correlations, relative to the largest, down to which products of the rows keep ten digits of its directions.
+#: Smallest relative eigenvalue of a view's correlations for which products of the rows determine its directions to ten digits.
 _CLEAR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One view in white coordinates: centred, of unit covariance once the ridge is added.
+    """One view in whitened coordinates: centred, with unit covariance after the ridge is added.
 
     Attributes
     ----------
     basis : Features
-        From rows of the view to m centred coordinates.
+        Maps rows of the view to m centred coordinates.
     axes : ndarray of shape (m, r)
-        From these to white ones.
+        Maps these to whitened coordinates.
     back : ndarray of shape (m, r)
-        From white ones to these: ``Z = Q back'``.
+        Maps whitened coordinates back: ``Z = Q back'``.
     kept : ndarray of shape (r,)
-        Variance of each white coordinate: 1, or what the ridge leaves of it.
+        Variance of each whitened coordinate: 1, or less with a ridge.
     scores : ndarray of shape (n, r) or None
-        Q, the rows in white coordinates, where they are at hand.
+        Q, the rows in whitened coordinates; None if the rows are not in memory.
     clarity : float
-        Smallest eigenvalue of the correlations that were inverted, relative to the largest; 1 where none were.
+        Smallest eigenvalue of the inverted correlation matrix, relative to the largest; 1 if none was inverted.
     """
 
     basis: Features
@@ -68,26 +67,26 @@ class View:
         return int(self.axes.shape[1])
 
     def map(self, U: Array) -> Map:
-        """From rows of the view to combinations U of white coordinates."""
+        """Return the map from rows of the view to combinations U of whitened coordinates."""
         return Map(self.basis.rows, self.basis.lifted(self.axes @ U), offset=self.basis.offset)
 
     def embed(self, U: Array) -> Array | None:
-        """The rows themselves; None where they are not at hand."""
+        """Return the embedding of the training rows; None if they are not in memory."""
         if self.scores is not None:
             return self.scores @ U
         return None if self.basis.raw is None else self.basis.embed(self.axes @ U)
 
     def patterns(self, T: Array) -> Array:
-        """White coordinates T, (r, k), as k patterns over the columns of the view, (D, k)."""
+        """Return whitened coordinates T, (r, k), as k patterns over the columns of the view, (D, k)."""
         return self.basis.lifted(self.back @ T)
 
     def variances(self, U: Array) -> Array:
-        """Covariance of combinations U of white coordinates."""
+        """Return the covariance of combinations U of whitened coordinates."""
         return (U.T * self.kept) @ U
 
     @staticmethod
     def of_rows(basis: Features, ridge: float, name: str) -> View:
-        """By the singular values of the rows, in units of the columns' own spread unless there is a ridge."""
+        """Return the view by a singular value decomposition of the rows, standardised unless there is a ridge."""
         Z = basis.Z
         n, m = Z.shape
         if basis.scores is not None and (view := _of_principal(basis, ridge, name)) is not None:
@@ -106,7 +105,7 @@ class View:
 
     @staticmethod
     def of_root(basis: Features, own: Moments, ridge: float, name: str) -> View:
-        """The same from the triangular factor of the rows."""
+        """Return the view from the triangular factor of the rows."""
         assert own.root is not None
         n, size = own.n, np.abs(own.mean)
         spread = np.linalg.norm(own.root, axis=0) / np.sqrt(n)
@@ -119,7 +118,7 @@ class View:
 
     @staticmethod
     def of_covariance(basis: Features, C: Array, live: Mask, none: float, ridge: float, n: int, name: str) -> View:
-        """By the eigenvalues of the covariance C of the coordinates, those below `none` times the largest left out."""
+        """Return the view from the covariance C of the coordinates, without eigenvalues below `none` times the largest."""
         diagonal = np.maximum(np.diagonal(C), 0.0)
         unit = _units(live, np.sqrt(diagonal), ridge)
         if ridge and np.abs(C - np.diag(np.diagonal(C))).max() <= 1e-12 * ridge:  # kernel-PCA coordinates
@@ -132,7 +131,7 @@ class View:
 
 
 def _of_principal(basis: Features, ridge: float, name: str) -> View | None:
-    """`View.of_rows` of coordinates that are uncorrelated already, which saves a factorisation; None where they are not."""
+    """Return `View.of_rows` of uncorrelated coordinates, which needs no factorisation; None if they are correlated."""
     Z = basis.Z
     n, m = Z.shape
     s = np.linalg.norm(Z, axis=0)
@@ -145,23 +144,23 @@ def _of_principal(basis: Features, ridge: float, name: str) -> View | None:
 
 
 def _counted(s: Array, n: int, size: Array, ridge: float, lost: Array | None = None) -> int:
-    """Singular values that count; beside a ridge the digits of small ones do not matter."""
+    """Return the number of nonzero singular values, with a warning about inaccurate ones unless there is a ridge."""
     if ridge or not s.size or not s[0] > 0:
         return int(np.sum(s > max(_RTOL * s.max(initial=0.0), 2 * rounding_of(n, size))))
     return directions_that_count(s, n, size, _RTOL, lost)
 
 
 def _units(live: Mask, spread: Array, ridge: float) -> Array:
-    """What each column is divided by: its spread, so that units do not matter, or 1 beside a ridge; infinity if it is constant."""
+    """Return the divisor of each column: its standard deviation, or 1 with a ridge; infinity for constant columns."""
     return np.where(live, spread if ridge == 0 else 1.0, np.inf)
 
 
 def _white(basis: Features, unit: Array, values: Array, V: Array, ridge: float, n: int, name: str) -> View:
-    """White coordinates from the eigenpairs of a covariance over columns in these units, with a ridge in units of variance."""
+    """Return the view from eigenpairs of the covariance of columns divided by `unit`, with a ridge in units of variance."""
     live = np.isfinite(unit)
     if not values.size:
         what = f"All {n} rows coincide" if name == "X" else f"All {n} rows of {name} coincide"
-        raise DimensionError(f"{what}: there are no dimensions to show, and nothing that could be correlated.")
+        raise DimensionError(f"{what}: there are no dimensions to show, and constant columns have no correlations.")
     if not live.all():
         note(**{f"constant_columns_of_{name}": int(np.sum(~live))})
     whole = values + ridge
@@ -172,7 +171,7 @@ def _white(basis: Features, unit: Array, values: Array, V: Array, ridge: float, 
 
 @dataclass(frozen=True, eq=False)
 class Views:
-    """Views of the same n points in white coordinates."""
+    """Views of the same n points in whitened coordinates."""
 
     views: tuple[View, ...]
     n: int
@@ -187,11 +186,11 @@ class Views:
 
     @property
     def surplus(self) -> int:
-        """Dimensions of two views beyond the n − 1 that centred rows have: so many correlations are 1, whatever the data."""
+        """Number of dimensions of two views beyond the rank n − 1 of centred rows: as many correlations are 1 for any data."""
         return max(0, sum(sorted(self.ranks)[-2:]) - (self.n - 1))
 
     def cross(self, i: int, j: int) -> Array:
-        """Covariance between the white coordinates of two views: its singular values are their canonical correlations."""
+        """Return the covariance between the whitened coordinates of two views; its singular values are canonical correlations."""
         one, two = self.views[i], self.views[j]
         if one.scores is not None and two.scores is not None:
             return one.scores.T @ two.scores / (self.n - 1)
@@ -200,14 +199,14 @@ class Views:
 
     @staticmethod
     def of(
-        points: Sequence[Any],
+        points: Sequence[Points],
         names: Sequence[str],
         ridges: Sequence[float],
         *,
         reduce: int | None = None,
         random_state: RandomState = 0,
     ) -> Views:
-        """Of tables that were read, by the shortest road that keeps their digits; ridges are relative to the columns' mean variance."""
+        """Return the views of tables, by the fastest method that is accurate; ridges are relative to the mean variance of the columns."""
         tables = [view.values for view in points]
         joint, held = None, not any(on_disk(table) for table in tables)
         if reduce is None and all(isinstance(table, Elsewhere) or table.shape[0] > table.shape[1] for table in tables):
@@ -218,7 +217,7 @@ class Views:
                 if not rows_would_do or found.clarity >= _CLEAR:
                     return found.clear_enough()
         for view, name in zip(points, names, strict=True):
-            if view.one_pass and joint is None:  # not looked through yet
+            if view.one_pass and joint is None:  # not validated yet
                 refuse_non_finite(view.values, name=name)
                 refuse_out_of_range(view.values)
         _require(tables, reduce)
@@ -230,8 +229,10 @@ class Views:
         return Views(tuple(views), tables[0].shape[0], joint)
 
     @staticmethod
-    def of_moments(joint: JointMoments, names: Sequence[str], ridges: Sequence[float], tables: Any = None) -> Views:
-        """From the sums over rows, which need not be at hand."""
+    def of_moments(
+        joint: JointMoments, names: Sequence[str], ridges: Sequence[float], tables: Sequence[Matrix] | None = None
+    ) -> Views:
+        """Return the views from sums over their rows; the rows themselves are optional."""
         views = []
         for i, (name, ridge) in enumerate(zip(names, ridges, strict=True)):
             own, C = joint.alone(i), joint.covariance(i, i)
@@ -248,20 +249,19 @@ class Views:
         return min(view.clarity for view in self.views)
 
     def clear_enough(self) -> Views:
-        """Itself, with a warning where the scatter of nearly dependent columns leaves few digits."""
+        """Return the views; warn if the scatter of nearly dependent columns has few correct digits."""
         if self.clarity < 1e-3 * _CLEAR:
             warn(
                 f"Columns of a view are nearly dependent: eigenvalues of their correlations differ by a factor of {1 / self.clarity:.0e}, "
-                f"and sums over the rows tell about {max(0, int(15.6 + np.log10(self.clarity)))} digits of what belongs to the smallest. "
-                "Leave redundant columns out, or pass ridge=.",
+                f"so that results along the smallest have about {max(0, int(15.6 + np.log10(self.clarity)))} correct digits. "
+                "Leave out redundant columns, or pass ridge=.",
                 PrecisionWarning,
             )
         return self
 
 
-def _require(tables: Sequence[Any], reduce: int | None) -> None:
-    """Refuse views that do not fit into memory together: what is kept of each, and the most that one of them takes on its way, or the
-    singular vectors of what two share."""
+def _require(tables: Sequence[Matrix], reduce: int | None) -> None:
+    """Raise MemoryLimitError unless the results of all views fit into memory, with the largest temporary array."""
     n, widths = tables[0].shape[0], [int(table.shape[1]) for table in tables]
     ranks = [min(n, D, reduce or D) for D in widths]
     kept = sum(8.0 * r * (5 * n + (D if reduce else 0)) for r, D in zip(ranks, widths, strict=True))
@@ -269,7 +269,7 @@ def _require(tables: Sequence[Any], reduce: int | None) -> None:
     pairs = 8.0 * sum(ranks) ** 2
     require(
         kept + max(way, pairs),
-        f"{n} rows of {len(widths)} views with {listed_numbers(widths)} columns, in white coordinates together,",
+        f"{n} rows of {len(widths)} views with {listed_numbers(widths)} columns, in whitened coordinates,",
         "Pass reduce=r to keep r principal axes of each view first.",
     )
 
@@ -280,13 +280,13 @@ def _coordinates(table: Matrix, reduce: int | None, ridge: float, random_state: 
     if reduce is None and n > D and not sp.issparse(table):
         return columns
     basis = Features.linear(table, reduce=reduce, random_state=random_state)
-    # of weights that give the same variates the standardised columns decide, as for more rows than columns
+    # If several weights give the same variates, those of the standardised columns are used, as with more rows than columns.
     vague = reduce is None and not ridge and basis.dim < min(n - 1, D)
     return columns if vague and (not sp.issparse(table) or fits(48.0 * n * D, 0.5)) else basis
 
 
 def _mean_variance(table: Matrix) -> float:
-    """Of the columns that vary."""
+    """Return the mean variance of the columns that are not constant."""
     n, mean = table.shape[0], column_means(table)
     spread = Centred.of(table, mean).spread()
     live = spread > 1e-13 * np.abs(mean)

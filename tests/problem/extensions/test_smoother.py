@@ -305,14 +305,14 @@ def test_what_cannot_be_used_is_refused() -> None:
     for name in ("gamma", "order", "neighbours", "ridge"):
         with pytest.raises(InputError, match=f"{name}=-1 must be positive"):
             kernel_map(graph, X, **{name: -1})
-    with pytest.raises(InputError, match="order=30 needs more than 30 neighbours"):
+    with pytest.raises(InputError, match="order=30 must be smaller than neighbours=30"):
         kernel_map(graph, X, order=30)
-    with pytest.raises(InputError, match=r"shape \(79, 4\); it needs 80 rows"):
+    with pytest.raises(InputError, match=r"shape \(79, 4\); it must have 80 rows"):
         eigenfunctions(graph, X, F[1:])
-    with pytest.raises(InputError, match="79 points, but the graph has 80"):
+    with pytest.raises(InputError, match="the graph has 80 nodes, but there are 79 points"):
         kernel_map(graph, X[1:])
     for build in (lambda g, Z: eigenfunctions(g, Z, F), kernel_map):
-        with pytest.raises(InputError, match="no distance to derive a kernel width"):
+        with pytest.raises(InputError, match="no kernel width can be derived"):
             build(KNN(6).build(np.ones((80, 3))), np.ones((80, 3)))
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..._diagnostics import note
 from ..._types import Array, Index, RandomState
@@ -23,7 +24,12 @@ _EVEN, _MOST, _ROUNDS = 10, 20_000, 2
 
 
 def lazy_landmarks(
-    rows: LazyRows, landmarks: Any, *, how: str = "random", random_state: RandomState = 0, kernel: Any = None
+    rows: LazyRows,
+    landmarks: int | float | str | Landmarks | ArrayLike,
+    *,
+    how: str = "random",
+    random_state: RandomState = 0,
+    kernel: Callable[[Array], KernelBlock] | None = None,
 ) -> Index:
     """Return row numbers of landmarks; ``kernel(points)`` returns the kernel block function for pivots and leverage."""
     wanted = check_landmarks(landmarks, rows.shape[0], how)

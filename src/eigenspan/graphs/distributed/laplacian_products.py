@@ -1,30 +1,36 @@
-"""A sparse symmetric matrix whose rows stay on the workers of a cluster, known by its products."""
+"""A sparse symmetric matrix whose rows stay on the workers of a cluster and which supports products."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ..._types import Array, Index
+from ...data.rows.executor import Here
+from ...numerics.nearest.neighbour_lists import Lists
 from ..weights.rules import BoundRule
 from .shard_search import SpreadGraph, pointing, undirected
+
+#: Distances, targets and sources of edges that lead to a shard.
+Edges: TypeAlias = tuple[Array, Index, Index]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows of the matrix of one shard, over the columns that they touch: those of every shard in turn.
+    """Rows of the matrix of one shard, over their nonzero columns, ordered by shard.
 
     Attributes
     ----------
     values : csr_array of shape (m, h)
     touched : list of (shard, ndarray of int)
-        Which nodes of which shards the columns are.
+        Shards and nodes within them that the columns stand for.
     """
 
     values: sp.csr_array
@@ -33,35 +39,36 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class SpreadMatrix:
-    """The matrix in row blocks; a product sends every block the rows of its neighbours that it touches, and nothing else.
+    """The matrix in row blocks. For a product every block receives only the rows of other shards that it needs.
 
     Attributes
     ----------
-    hands : object
-        Who works on the blocks (`input.hands`).
-    blocks : list of Block, wherever they are
+    hands : Here or Workers
+        Executor of the tasks.
+    blocks : list of Block
+        Futures on a cluster.
     halos : list of list of (shard, rows)
-        For every block the rows of other shards that it touches.
+        For every block the rows of other shards that it needs.
     starts : ndarray of int
-        Where the rows of every block begin, and where the last ends.
+        First row of every block, and the number of rows.
     entries : ndarray of shape (n,)
         The diagonal.
     """
 
-    hands: Any
-    blocks: list[Any]
-    halos: list[list[tuple[int, Any]]]
+    hands: Here
+    blocks: list[Block]
+    halos: list[list[tuple[int, Index]]]
     starts: Index
     entries: Array
 
-    #: Too large, or too far away, to be written out.
+    #: Too large to be written out.
     distributed: ClassVar[bool] = True
 
     def __matmul__(self, Z: Array) -> Array:
         return self._gathered(self._with_halos(_product, self._dealt(Z)), Z.ndim)
 
     def filtered(self, V: Array, steps: Iterable[tuple[float, float, float]]) -> Array:
-        """``p(M) V`` for a polynomial by its recurrence ``v'' = (a M + b) v' + c v``, all of it on the workers."""
+        """Return ``p(M) V`` for a polynomial given by the recurrence ``v'' = (a M + b) v' + c v``, computed on the workers."""
         before = now = self._dealt(V)
         for step in steps:
             before, now = now, self._with_halos(_step, now, before, [step] * len(now))
@@ -74,7 +81,7 @@ class SpreadMatrix:
         return self.entries
 
     def bound(self) -> float:
-        """Of a Laplacian D − W with weights that are not negative: no more than 2D, also after a congruence."""
+        """Return a bound for a Laplacian D − W with nonnegative weights: 2D, also after a congruence."""
         return 2.0 * float(self.entries.max(initial=0.0))
 
     def scaled(self, s: Array) -> SpreadMatrix:
@@ -83,15 +90,15 @@ class SpreadMatrix:
     def to_dense(self) -> Array:
         return self @ np.eye(self.starts[-1])
 
-    # ------------------------------------------------------------------ between here and the workers
-    def _dealt(self, Z: Array) -> list[Any]:
+    # ------------------------------------------------------------------ communication with the workers
+    def _dealt(self, Z: Array) -> list[Array]:
         Z = Z[:, None] if Z.ndim == 1 else Z
         return self.hands.scatter(
             [np.ascontiguousarray(Z[i:j]) for i, j in zip(self.starts, self.starts[1:], strict=False)]
         )
 
-    def _with_halos(self, work: Callable[..., Any], own: list[Any], *others: Any) -> list[Any]:
-        """`work` on every block and the rows of `own` that it touches."""
+    def _with_halos(self, work: Callable[..., Result], own: list[Array], *others: Sequence[object]) -> list[Result]:
+        """Run `work` on every block with its own rows and the rows of other shards that it needs."""
         do = self.hands.submit
         return [
             do(
@@ -105,13 +112,13 @@ class SpreadMatrix:
             for i, (block, halo) in enumerate(zip(self.blocks, self.halos, strict=True))
         ]
 
-    def _gathered(self, parts: list[Any], dimensions: int = 2) -> Array:
+    def _gathered(self, parts: list[Array], dimensions: int = 2) -> Array:
         out = np.vstack(self.hands.gather(parts))
         return out[:, 0] if dimensions == 1 else out
 
 
 def spread_laplacian(graph: SpreadGraph, rule: BoundRule) -> tuple[SpreadMatrix, Array, int]:
-    """``D − W`` of the graph under a rule of weights, its degrees, and into how many pieces the graph falls."""
+    """Return ``D − W`` of the graph for a weight rule, its degrees, and the number of connected components."""
     do, starts = graph.hands.submit, graph.starts
     masses = None if graph.masses is None else graph.hands.scatter([graph.masses])[0]
     blocks, halos = [], []
@@ -123,19 +130,21 @@ def spread_laplacian(graph: SpreadGraph, rule: BoundRule) -> tuple[SpreadMatrix,
         halos.append([(int(j), do(_halo, block, int(j))) for j in around if j != i])
     entries = np.concatenate(graph.hands.gather([do(_diagonal, block, i) for i, block in enumerate(blocks)]))
     largest = max(graph.hands.gather([do(_largest_weight, block) for block in blocks]), default=0.0)
-    least = float(np.finfo(float).eps) * largest  # as in memory, lighter edges join nothing
+    least = float(np.finfo(float).eps) * largest  # as for graphs in memory, lighter edges do not connect components
     found = graph.hands.gather([do(_pieces, block, i, starts, least) for i, block in enumerate(blocks)])
     return SpreadMatrix(graph.hands, blocks, halos, starts, entries), entries, _joined_pieces(found, graph.n)
 
 
-def _joined_pieces(found: Any, n: int) -> int:
-    """The connected components, from a spanning forest of every block."""
+def _joined_pieces(found: Sequence[tuple[Index, Index]], n: int) -> int:
+    """Return the number of connected components, from a spanning forest of every block."""
     first, second = (np.concatenate([part[side] for part in found]) for side in (0, 1))
     return int(connected_components(sp.coo_array((np.ones(first.size), (first, second)), shape=(n, n)).tocsr())[0])
 
 
-# ---------------------------------------------------------------------- what workers do
-def _laplacian(lists: Any, arriving: list[Any], i: int, starts: Index, rule: BoundRule, masses: Array | None) -> Block:
+# ---------------------------------------------------------------------- tasks on workers
+def _laplacian(
+    lists: Lists, arriving: list[Edges], i: int, starts: Index, rule: BoundRule, masses: Array | None
+) -> Block:
     n, m = int(starts[-1]), int(starts[i + 1] - starts[i])
     W = rule.weigh(undirected(lists, arriving, n), None)
     places = starts[i] + np.arange(m)
@@ -159,7 +168,7 @@ def _taken(V: Array, rows: Index) -> Array:
 
 
 def _over_columns(block: Block, own: Array, around: list[int], pieces: list[Array]) -> Array:
-    """The rows that the columns of a block stand for."""
+    """Return the rows of all shards that correspond to the columns of a block."""
     there = dict(zip(around, pieces, strict=True))
     return np.vstack([there.get(j, own) for j, _ in block.touched])
 
@@ -196,7 +205,7 @@ def _largest_weight(block: Block) -> float:
 
 
 def _pieces(block: Block, i: int, starts: Index, least: float) -> tuple[Index, Index]:
-    """Pairs of nodes that join what edges heavier than `least` join: every node with the first of its piece."""
+    """Return a spanning forest of the edges heavier than `least`: every node with the first node of its component."""
     M, columns = block.values, np.concatenate([starts[j] + rows for j, rows in block.touched])
     m, h = M.shape
     rows = np.searchsorted(columns, starts[i] + np.arange(m))

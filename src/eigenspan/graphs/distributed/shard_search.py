@@ -7,13 +7,13 @@ bound on its distance to that shard is below the distance of its k-th neighbour 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..._types import Array, Index, Mask, Matrix
-from ...numerics.nearest.engines import choose
+from ...data.rows.executor import Here
+from ...numerics.nearest.engines import SearchEngine, choose
 from ...numerics.nearest.neighbour_lists import Lists, canonical
 from ...numerics.nearest.row_lookup import RowIndex
 from .cells import Cells
@@ -39,7 +39,7 @@ class SpreadGraph:
 
     Attributes
     ----------
-    hands : object
+    hands : Here or Workers
         Executor of the tasks on shards.
     lists : list
         ``(distances, indices)`` of shape (m, k) of every shard, as futures on a cluster.
@@ -53,8 +53,8 @@ class SpreadGraph:
         Number of queries outside of each row's own shard.
     """
 
-    hands: Any
-    lists: list[Any]
+    hands: Here
+    lists: list[Lists]
     starts: Index
     joined: Mask
     rows: Index
@@ -84,8 +84,8 @@ class SpreadGraph:
         return out
 
 
-def spread_graph(hands: Any, dealt: list[Any], cells: Cells, k: int) -> SpreadGraph:
-    """Return the graph of the rows that `dealt` distributed to the cells, block by block. Waits until it is complete."""
+def spread_graph(hands: Here, dealt: list[list[Shard]], cells: Cells, k: int) -> SpreadGraph:
+    """Return the graph of the rows that `dealt` distributed to the cells, block by block. Blocks until it is complete."""
     do, count = hands.submit, cells.count
     shards = [do(_gathered, [do(_piece, pieces, cell) for pieces in dealt]) for cell in range(count)]
     balls = hands.gather([do(_ball, shard) for shard in shards])
@@ -139,24 +139,24 @@ def _ball(shard: Shard) -> tuple[Array, float, int]:
     return centre, float(np.linalg.norm(X - centre, axis=1).max()), len(X)
 
 
-def _engine(shard: Shard) -> Any:
+def _engine(shard: Shard) -> SearchEngine | None:
     """Return an exact engine with one thread: workers run in parallel."""
     X = shard.points
     return choose(X, "euclidean", "tree" if X.shape[1] <= _TREE else "exact", 1) if len(X) else None
 
 
-def _own(engine: Any, k: int) -> Lists:
+def _own(engine: SearchEngine | None, k: int) -> Lists:
     """Return the neighbours within a shard; missing ones have infinite distance."""
     n = 0 if engine is None else len(engine.points)
     distances, indices = np.full((n, k), np.inf), np.zeros((n, k), dtype=np.intp)
-    if n > 1:
+    if engine is not None and n > 1:
         some = min(k, n - 1)
         distances[:, :some], indices[:, :some] = engine.near(None, some)
     return distances, indices
 
 
-def _wants(i: int, shard: Shard, own: Lists, cells: Cells, balls: Any) -> list[Index]:
-    """Return for every other shard the rows that may have neighbours there."""
+def _wants(i: int, shard: Shard, own: Lists, cells: Cells, balls: list[tuple[Array, float, int]]) -> list[Index]:
+    """Return for every other shard the rows that may have neighbours in it."""
     X, reach = shard.points, own[0][:, -1] if len(shard.points) else np.zeros(0)
     gaps, spare = cells.gaps(X), _ROUNDING * float(np.abs(X).max(initial=0.0)) * np.sqrt(X.shape[1])
     out = []
@@ -174,7 +174,7 @@ def _queries(shard: Shard, wants: list[Index], j: int) -> Array:
     return shard.points[wants[j]]
 
 
-def _answer(queries: Array, engine: Any, k: int) -> Lists:
+def _answer(queries: Array, engine: SearchEngine, k: int) -> Lists:
     return engine.near(queries, min(k, len(engine.points)))
 
 

@@ -1,7 +1,7 @@
-"""Local models of very many neighbourhoods: reconstruction weights, tangent coordinates, quadratics, reconstructors.
+"""Compiled loops for local models of many neighbourhoods: reconstruction weights, tangent coordinates, quadratic functions.
 
-Neighbourhoods come as lists: the members of i are ``members[starts[i]:starts[i + 1]]``, in the alignment models the point itself
-first. A model is a factor with one row per member.
+Neighbourhoods are lists: the members of i are ``members[starts[i]:starts[i + 1]]``; in alignment models the first member is the point
+itself. A model is a factor with one row per member.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...numerics.small_matrices import dot, principal_rows, row_products, solve_
 
 
 def weights_of_lists(points: Array, targets: Array, starts: Integers, members: Integers, reg: float) -> Array:
-    """Weights that rebuild each target from its members with a ridge of ``reg·trace``; those of one target sum to 1."""
+    """Return weights that reconstruct each target from its members, with a ridge of ``reg·trace``; the weights of a target sum to 1."""
     out = np.empty(members.size)
     X = _plain(points)
     T = X if targets is points else _plain(targets)
@@ -24,14 +24,16 @@ def weights_of_lists(points: Array, targets: Array, starts: Integers, members: I
 
 
 def tangents(points: Array, starts: Integers, members: Integers, d: int) -> tuple[Array, Array]:
-    """Orthonormal tangent coordinates of the members, (members, d), zero columns where a neighbourhood has fewer, and the squared
-    singular values of the d axes and the next, (n, d + 1)."""
+    """Return orthonormal tangent coordinates of the members (members, d), and squared singular values of d + 1 axes (n, d + 1).
+
+    Columns beyond the rank of a neighbourhood are zero.
+    """
     return _leading_axes(points, starts, members, d, True, beyond=1)
 
 
 def quadratics(points: Array, starts: Integers, members: Integers, d: int) -> tuple[Array, Array]:
-    """Orthonormal functions (members, d(d+1)/2) that span the quadratics in the tangent coordinates beyond the affine ones, and the
-    squared singular values of `tangents`."""
+    """Return orthonormal functions (members, d(d+1)/2) that span the quadratic functions of the tangent coordinates orthogonal to
+    affine ones, and the squared singular values of `tangents`."""
     U, values = tangents(points, starts, members, d)
     out = np.empty((members.size, d * (d + 1) // 2))
     in_pieces(_quadratics, starts.size - 1, _step(starts, out.shape[1]), starts, U, out)
@@ -41,8 +43,10 @@ def quadratics(points: Array, starts: Integers, members: Integers, d: int) -> tu
 def reconstructors(
     points: Array, starts: Integers, members: Integers, d: int, reg: float, floor: float, middle: float
 ) -> tuple[Array, Array, Integers]:
-    """Factor (members, r + 2) of modified LLE, r ≤ D: the r + 1 columns to take off the identity on the neighbours, one to add; the
-    squared singular values (n, r) of the neighbourhoods, and how many of their axes are used."""
+    """Return the factor (members, r + 2) of modified LLE with r ≤ D: r + 1 columns to subtract from the identity and one to add.
+
+    Also return the squared singular values (n, r) of the neighbourhoods and the number of axes that each uses.
+    """
     r = min(int(np.diff(starts).max()) - 1, points.shape[1])
     out, values = _leading_axes(points, starts, members, r, False, more=2)
     tails, heads = values[:, d:].sum(axis=1), values[:, :d].sum(axis=1)
@@ -56,10 +60,10 @@ def reconstructors(
 def _leading_axes(
     points: Array, starts: Integers, members: Integers, r: int, centred: bool, more: int = 0, beyond: int = 0
 ) -> tuple[Array, Array]:
-    """The r leading singular vectors of every neighbourhood, in (members, r + more), and the squared values of r + beyond of them."""
+    """Return the r leading singular vectors of every neighbourhood, (members, r + more), and r + beyond squared singular values."""
     out, values = np.zeros((members.size, r + more)), np.zeros((starts.size - 1, r + beyond))
     step, longest = _step(starts, points.shape[1]), int(np.diff(starts).max(initial=0)) - (not centred)
-    loop = _wide_axes_of_all if longest <= points.shape[1] else _axes_of_all  # apart: only one of them is compiled
+    loop = _wide_axes_of_all if longest <= points.shape[1] else _axes_of_all  # two loops, so that only one needs compiling
     in_pieces(loop, starts.size - 1, step, _plain(points), starts, members, centred, values, out)
     return out, values
 
@@ -69,7 +73,7 @@ def _plain(A: Array) -> Array:
 
 
 def _step(starts: Integers, D: int) -> int:
-    """Neighbourhoods in some 20 ms of work."""
+    """Return the number of neighbourhoods for about 20 ms of work."""
     m = max(1.0, starts[-1] / max(starts.size - 1, 1))
     return 1 + int(5e7 / (m * m * (D + 10 * m) + 1000))
 
@@ -91,9 +95,9 @@ def _relative(points, near, centre, X):  # type: ignore[no-untyped-def]
 
 @inlined
 def _axes(X, scratch):  # type: ignore[no-untyped-def]
-    """Singular vectors in the rows of X, as the leading rows of the result, and their squared singular values.
+    """Return the left singular vectors of X as leading rows, and their squared singular values.
 
-    By rotations of the columns of X or, where those are more than the rows, of ``X Xᵀ``, whose singular vectors are the same.
+    Rotates the columns of X or, if there are more columns than rows, those of ``X Xᵀ``, which has the same singular vectors.
     """
     m, D = X.shape
     tall = m > D
@@ -116,7 +120,7 @@ def _axes(X, scratch):  # type: ignore[no-untyped-def]
 
 @inlined
 def _wide_axes(X, scratch):  # type: ignore[no-untyped-def]
-    """The same where there are more columns than rows, by reflections: longer to compile, and a third of the time."""
+    """Return `_axes` for more columns than rows by reflections: takes longer to compile, and a third of the time to run."""
     m = X.shape[0]
     G = scratch[: m * m].reshape((m, m))
     squares = np.empty(m)
@@ -167,7 +171,7 @@ def _weights(first, last, points, targets, starts, members, reg, out):  # type: 
 
 @inlined
 def _neighbourhood(i, points, starts, members, centred, space):  # type: ignore[no-untyped-def]
-    """Where it begins, and its coordinates. Centred ones contain their point; others do not, and its row stays zero."""
+    """Return the first position and the relative coordinates of neighbourhood i; centred ones include the point itself."""
     a, b = starts[i], starts[i + 1]
     own = points[members[a]]
     a = a if centred else a + 1
@@ -180,7 +184,7 @@ def _neighbourhood(i, points, starts, members, centred, space):  # type: ignore[
 
 @inlined
 def _keep_axes(A, squares, values, out):  # type: ignore[no-untyped-def]
-    """The leading ones; axes without variance are zero."""
+    """Write the leading axes and their values; axes without variance are zero."""
     for c in range(min(squares.size, values.size)):
         values[c] = squares[c]
         if c < out.shape[1] and squares[c] > 1e-14 * squares[0]:
@@ -212,7 +216,7 @@ def _wide_axes_of_all(first, last, points, starts, members, centred, values, out
 
 @inlined
 def _bend(U, Q):  # type: ignore[no-untyped-def]
-    """Rows of Q: products of two rows of U less their affine part, made orthogonal; returns their squared lengths."""
+    """Write to Q the products of two rows of U without their affine part, orthogonalised; return their squared lengths."""
     d, m = U.shape
     row = 0
     for first in range(d):
@@ -256,7 +260,7 @@ def _quadratics(first, last, starts, tangent, out):  # type: ignore[no-untyped-d
 
 @inlined
 def _share(values, c):  # type: ignore[no-untyped-def]
-    """Sum of all but the c largest, over the sum of these."""
+    """Return the sum of all but the c largest values, divided by the sum of these."""
     tail = 0.0
     for j in range(values.size - 1, c - 1, -1):
         tail += values[j]
@@ -284,7 +288,7 @@ def _reconstructors(first, last, starts, d, reg, eta, values, out, used):  # typ
 
 @inlined
 def _without_ridge(values, V, w):  # type: ignore[no-untyped-def]
-    """The twin of `eigenspan.graphs.weights.reconstruction_weights.weights_without_ridge`."""
+    """Compute `eigenspan.graphs.weights.reconstruction_weights.weights_without_ridge` for one neighbourhood."""
     k, r = w.size, values.size
     w[:] = 1.0
     for _ in range(2):
@@ -312,7 +316,7 @@ def _without_ridge(values, V, w):  # type: ignore[no-untyped-def]
 
 @inlined
 def _reconstructor(values, c, reg, w, u, F):  # type: ignore[no-untyped-def]
-    """Keep the c leading columns of F and fill the last two, as the twin in `eigenspan.problem.forms.local_alignment` explains."""
+    """Keep the c leading columns of F and fill the last two, by the formulas of `modified_alignment`."""
     k, r = w.size, values.size
     s = k - c
     trace = 0.0

@@ -1,15 +1,14 @@
-"""New points by local reconstruction: the affine weights that rebuild x from its neighbours, applied to their embedding."""
+"""Out-of-sample extension by the affine weights that reconstruct x from its neighbours, applied to their embedding."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..._types import Array, Matrix
+from ..._types import Array, Index, Matrix
 from ...graphs.weights.reconstruction_weights import reconstruction_weights
 from ...numerics.nearest.finders import Finder
 from ..map import Map
@@ -34,7 +33,7 @@ class Barycentric:
     """Extension of any embedding over the samples, ``y(x) = Σ w_j(x) y_j``."""
 
     rows: BarycentricRows
-    known: Callable[[Any], Any]
+    known: Callable[[Matrix], Index]
 
     def __call__(self, Y: Array, spectrum: Spectrum) -> Map:
         return Map(self.rows, Y, known=self.known, embedding=Y)

@@ -1,14 +1,13 @@
-"""New points of Gram-matrix methods: ``y(x) = Λ^{−½} Uᵀ (g(x) − ḡ)``.
+"""Out-of-sample extension of Gram-matrix methods: ``y(x) = Λ^{−½} Uᵀ (g(x) − ḡ)``.
 
-With g(x) = k(x, ·) this is kernel PCA's projection; with g(x) = −½ δ²(x, ·) it is the triangulation of landmark MDS and of
-Isomap. The three are one formula (Nyström), because the columns of U sum to zero.
+With g(x) = k(x, ·) this is the projection of kernel PCA; with g(x) = −½ δ²(x, ·) it is the triangulation of landmark MDS and of
+Isomap. Both are the Nyström formula, because the columns of U sum to zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +19,7 @@ from ...numerics.nearest.metric import point_distances
 from ..map import Map, Raw
 from ..spectrum import Spectrum
 
-#: Up to this many sums numpy is done before the compiled loop is loaded.
+#: Number of sums up to which numpy is faster than loading the compiled loop.
 _SMALL = 100_000_000
 #: Bytes of geodesic distances gathered at once.
 _BLOCK_BYTES = 64 * 2**20
@@ -28,11 +27,11 @@ _BLOCK_BYTES = 64 * 2**20
 
 @dataclass(frozen=True, eq=False)
 class GramExtension:
-    """Extension of ``Y = U Λ^½``: the coefficients are ``Y Λ⁻¹``, each as often as its point counts."""
+    """Extension of ``Y = U Λ^½``: the coefficients are ``Y Λ⁻¹``, times the masses of the points."""
 
-    rows: Callable[[Any], Array]
+    rows: Callable[[Matrix], Array]
     offset: Array
-    known: Callable[[Any], Any] | None = None
+    known: Callable[[Matrix], Index] | None = None
     masses: Array | None = None
 
     def __call__(self, Y: Array, spectrum: Spectrum) -> Map:
@@ -44,7 +43,7 @@ class GramExtension:
 
 @dataclass(frozen=True, eq=False)
 class FactorExtension:
-    """The same where the Gram matrix is ``RRᵀ`` of centred points: ``y(x) = (x − centre) Rᵀ Y Λ⁻¹``, a linear map."""
+    """Extension for a Gram matrix ``RRᵀ`` of centred points: ``y(x) = (x − centre) Rᵀ Y Λ⁻¹``, a linear map."""
 
     R: Array
     centre: Array
@@ -55,7 +54,7 @@ class FactorExtension:
 
 @dataclass(frozen=True, eq=False)
 class DistanceGram:
-    """``x -> −½ δ²(x, ·)`` to fixed points, with an additive correction of the distances where one was made."""
+    """``x -> −½ δ²(x, ·)`` to fixed points, with the additive corrections of the distances."""
 
     points: Matrix
     metric: MetricLike = "euclidean"
@@ -73,7 +72,7 @@ class DistanceGram:
 
 
 def half_squares(D: Array, added: float = 0.0, added_to_squares: float = 0.0) -> Array:
-    """``−½ (d + c)² − ½ c'`` off the diagonal (Cailliez' c, Lingoes' c'); coincident points stay coincident."""
+    """Return ``−½ (d + c)² − ½ c'`` for d > 0 (Cailliez's c, Lingoes's c'), and zero for d = 0."""
     if added == 0 and added_to_squares == 0:
         G = np.square(D)
         G *= -0.5
@@ -83,11 +82,11 @@ def half_squares(D: Array, added: float = 0.0, added_to_squares: float = 0.0) ->
 
 @dataclass(frozen=True, eq=False)
 class GeodesicGram:
-    """``x -> −½ δ²(x, ·)`` with δ the shortest way through the neighbours of x to each of the q anchor points.
+    """``x -> −½ δ²(x, ·)`` with δ the shortest path through the neighbours of x to each of the q anchor points.
 
-    `geodesics` is (n, q), `joining` relates new points to training points as these are related. With conformal weights M, the first step
-    is rescaled by √(M(x) M_j), M(x) the mean distance from x to its k nearest training points. A constant `added` to distances is added
-    to these too.
+    `geodesics` is (n, q); `joining` finds the neighbours of new points by the rule of the training graph. With conformal weights M, the
+    first step is divided by √(M(x) M_j), where M(x) is the mean distance from x to its k nearest training points. `added` is the constant
+    that was added to the training distances.
     """
 
     joining: Finder
@@ -108,7 +107,7 @@ class GeodesicGram:
 
 
 def _first_steps(steps: sp.csr_array, lengths: Array, geodesics: Array) -> Array:
-    """Shortest ways (rows, q) that begin with one of the steps of each row; `geodesics` need only give rows by index."""
+    """Return the lengths (rows, q) of the shortest paths that begin with one of the steps of each row."""
     out = np.empty((steps.shape[0], geodesics.shape[1]))
     if steps.nnz * out.shape[1] <= _SMALL:
         for i in range(steps.shape[0]):

@@ -1,14 +1,15 @@
 """Kernels over the graph of the training points, for any kernel method: ``exp(−tL)``, ``L†`` and ``M†`` [S1, §1.4.2].
 
-Between training points each is a function of a sparse form, kept as a factor F with ``K = FFᵀ``. A new point x is related to its
-neighbours by weights r(x), those of the walk or of local reconstruction, and has ``k(x, ·) = Σ_j r_j(x) k(x_j, ·)``: the harmonic
-extension, which is positive semidefinite for any points and leaves the kernel of the training points as it is.
+Between training points each is a function of a sparse form, stored as a factor F with ``K = FFᵀ``. A new point x has weights r(x) to its
+neighbours, those of the random walk or of local reconstruction, and ``k(x, ·) = Σ_j r_j(x) k(x_j, ·)``. This harmonic extension is
+positive semidefinite for any points and does not change the kernel of the training points.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,6 +30,11 @@ from ..matrix_functions import Diffused, FunctionOf, Reciprocal
 from .barycentric import BarycentricRows
 from .walk import Approach, WalkRows, rows_of_walk
 
+#: Function of the eigenvalues of a form.
+Function: TypeAlias = Callable[[Array], Array]
+#: Weights (m, g) of new points over the nodes of a graph.
+Joining: TypeAlias = Callable[[Matrix], sp.csr_array]
+
 
 @dataclass(frozen=True, eq=False)
 class GraphRows:
@@ -37,23 +43,23 @@ class GraphRows:
     Attributes
     ----------
     kernel : DataKernel
-        What it was made from.
+        The specification.
     factor : ndarray of shape (g, r)
         F, over the nodes of the graph: the distinct rows of X.
     known : RowIndex
-        Finds nodes among new points.
+        Finds new points that equal a node.
     joining : callable
-        Weights (m, g) that relate new points to the nodes.
+        Weights (m, g) of new points over the nodes.
     labels : ndarray of shape (n,)
         The node of every training row.
     columns : ndarray of int or None
-        The training rows whose values are wanted; None for all.
+        Training rows to return values for; None for all.
     """
 
-    kernel: Any
+    kernel: GraphKernel
     factor: Array
     known: RowIndex
-    joining: Any
+    joining: Joining
     labels: Index
     columns: Index | None = None
 
@@ -70,17 +76,17 @@ class GraphRows:
         return kernel_values(F @ self.factor[nodes].T, X.shape[0], nodes.size)
 
     def among(self, subset: Index) -> GraphRows:
-        """The same kernel against some of the training rows."""
+        """Return the kernel against some of the training rows."""
         return replace(self, columns=subset)
 
     def block(self, X: Matrix, i: Index, j: Index) -> Array:
-        """``k(x_i, x_j)`` for two sets of training rows."""
+        """Return ``k(x_i, x_j)`` for two sets of training rows."""
         return self.factor[self.labels[i]] @ self.factor[self.labels[j]].T
 
 
 @dataclass(frozen=True, eq=False)
 class ProductRows:
-    """The weights of a walk; those of a normalised Laplacian's functions where degrees are given: ``√d(x) p_j(x) / √d_j``."""
+    """Weights of a random walk or, with degrees, of functions of a normalised Laplacian: ``√d(x) p_j(x) / √d_j``."""
 
     rows: Approach | WalkRows
     degrees: Array | None = None
@@ -98,7 +104,7 @@ class ProductRows:
 
 
 class GraphKernel(DataKernel):
-    """A kernel over a neighbour graph: ``_function(graph, points)`` states the matrix and how new points are joined to it.
+    """A kernel over a neighbour graph. ``_function(graph, points)`` returns its matrix and the weights of new points.
 
     Parameters
     ----------
@@ -117,21 +123,11 @@ class GraphKernel(DataKernel):
     rank: Count | None = None
 
     def bind(self, X: Matrix) -> GraphRows:
-        """The kernel of these training points, its values with new ones included.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        callable
-            ``K = rows(X)``, and ``rows(X_new)`` of shape (n_new, n_samples).
-        """
+        """Return the kernel of these training points, as `DataKernel.bind`."""
         self.check()
         known, labels = RowIndex.build(X), np.arange(X.shape[0])
         groups = known.copies() if self.graph is None or hasattr(self.graph, "build") else None
-        if groups is not None:  # a copy of a row is the row itself
+        if groups is not None:  # duplicate rows are one node
             X, labels = X[groups.first], groups.labels
             known = RowIndex.build(X)
         n = X.shape[0]
@@ -140,15 +136,15 @@ class GraphKernel(DataKernel):
             require(
                 8.0 * n**2,
                 f"The eigenvectors of the kernel of {n} points",
-                "Give rank= to keep the largest part of it.",
+                "Pass rank= to keep the largest part of it.",
             )
         matrix, joining = self._function(graph, X)
         F = matrix.factor(self.rank)
-        if isinstance(matrix.function, Diffused):  # heat does not leave what is constant on a component
+        if isinstance(matrix.function, Diffused):  # functions that are constant on a component have eigenvalue exp(0) = 1
             F = np.hstack([np.asarray(matrix.removed), F])
         return GraphRows(self, F, known, joining, labels)
 
-    def _function(self, graph: NeighbourGraph, X: Matrix) -> tuple[FunctionOf, Any]:
+    def _function(self, graph: NeighbourGraph, X: Matrix) -> tuple[FunctionOf, Joining]:
         raise NotImplementedError
 
 
@@ -167,19 +163,19 @@ class _LaplacianKernel(GraphKernel):
     weights: ComputedWeights = "heat"
     normalised: bool = False
 
-    def _of_values(self, A: Form) -> Any:
+    def _of_values(self, A: Form) -> Function:
         raise NotImplementedError
 
-    def _function(self, graph: NeighbourGraph, X: Matrix) -> tuple[FunctionOf, Any]:
+    def _function(self, graph: NeighbourGraph, X: Matrix) -> tuple[FunctionOf, Joining]:
         weighed = affinity(graph, self.weights, X)
         A, d = laplacian(weighed.W), degrees(weighed.W)
-        joined = sp.csr_array(weighed.W > 0)  # an edge whose weight vanishes joins nothing
+        joined = sp.csr_array(weighed.W > 0)  # an edge of weight zero does not connect its ends
         N = _indicators(connected_components(joined, directed=False)[1])
         if self.normalised:
             if d.min() <= 0:
                 raise GraphError(
                     f"{int(np.sum(d <= 0))} of {d.size} points have no edge of positive weight, and normalised=True divides by the sum of "
-                    "each point's weights. Use a wider weight, more neighbours, or normalised=False."
+                    "each point's weights. Use a larger kernel width, more neighbours, or normalised=False."
                 )
             A, N = A.scaled(1.0 / np.sqrt(d)), np.sqrt(d)[:, None] * N
             N = N / np.linalg.norm(N, axis=0)
@@ -194,12 +190,12 @@ class HeatKernel(_LaplacianKernel):
 
     .. math:: K = e^{-tL}, \\qquad L = D - W
 
-    What is left at j of heat that was put on i a time t ago [S1, §1.4.2]: near along the graph, not through the room. A small t sees single
-    neighbours, a large one clusters; at t → ∞ only the components of the graph are told apart. New points have the weighted mean of their
-    neighbours' values.
+    ``K_ij`` is the heat at j a time t after one unit was placed on i [S1, §1.4.2]: similarity along the graph, not through the space around
+    it. A small t separates single neighbours, a large one only clusters, and t → ∞ only the components of the graph. New points have the
+    weighted mean of their neighbours' values.
 
-    Cost: neighbours and, of n points, the eigenpairs with λ < 35/t: all n³ of them up to 2000 points, by a sparse solver beyond where
-    these are few.
+    Cost: the neighbour search, and the eigenpairs with λ < 35/t: O(n³) up to 2000 points; for more points a sparse solver, if these
+    eigenpairs are few.
 
     Parameters
     ----------
@@ -223,7 +219,7 @@ class HeatKernel(_LaplacianKernel):
 
     t: Positive = parameter(default=1.0, kw_only=False)
 
-    def _of_values(self, A: Form) -> Any:
+    def _of_values(self, A: Form) -> Function:
         return Diffused(float(self.t))
 
 
@@ -233,11 +229,11 @@ class CommuteTimeKernel(_LaplacianKernel):
 
     .. math:: K = L^\\dagger, \\qquad \\operatorname{vol} \\cdot (K_{ii} + K_{jj} - 2 K_{ij}) = \\text{commute time}
 
-    Distances in its feature space are those of random walks there and back: points are near if many short paths join them [S4, eq. 11].
-    Kernel PCA with it is the ratio cut. Points in different components of the graph have the value zero. New points have the weighted
-    mean of their neighbours' values.
+    Squared distances in its feature space are commute times of a random walk: points are near if many short paths join them [S4, eq. 11].
+    Kernel PCA with it solves the ratio cut. Points in different components of the graph have the kernel value zero. New points have the
+    weighted mean of their neighbours' values.
 
-    Cost: neighbours and O(n³) for all eigenpairs of L, or a sparse eigenproblem for `rank` of them.
+    Cost: the neighbour search and O(n³) for all eigenpairs of L, or a sparse eigenproblem for `rank` of them.
 
     Examples
     --------
@@ -252,21 +248,22 @@ class CommuteTimeKernel(_LaplacianKernel):
     Fouss et al. (2007); Ham et al. (2004); [S4] §2.2.
     """
 
-    def _of_values(self, A: Form) -> Any:
+    def _of_values(self, A: Form) -> Function:
         return _pseudo_inverse(A)
 
 
 @documented
 class ReconstructionKernel(GraphKernel):
-    """The pseudo-inverse of LLE's form, for any method's ``kernel=``.
+    """The pseudo-inverse of the quadratic form of LLE, for any method's ``kernel=``.
 
     .. math:: K = M^\\dagger, \\qquad M = (I - W)^T (I - W)
 
-    with W the weights that rebuild every point from its neighbours [S4, eq. 14]. Kernel PCA with it is LLE, up to the lengths of the axes.
-    New points are rebuilt from their neighbours, and so are their values. A few directions hold nearly all of K: for anything but the
-    leading axes regularise.
+    with W the weights that reconstruct every point from its neighbours [S4, eq. 14]. Kernel PCA with it is LLE, up to the lengths of the
+    axes. Kernel values of new points are reconstructed with the same kind of weights. A few directions hold nearly all of K, so use a
+    ridge with methods that need more than the leading axes.
 
-    Cost: neighbours, O(n(k²D + k³)) for the weights, O(n³) for all eigenpairs of M, or a sparse eigenproblem for `rank` of them.
+    Cost: the neighbour search, O(n(k²D + k³)) for the weights, and O(n³) for all eigenpairs of M or a sparse eigenproblem for `rank` of
+    them.
 
     Parameters
     ----------
@@ -291,7 +288,7 @@ class ReconstructionKernel(GraphKernel):
     n_neighbors: Count | None = parameter(default=None, kw_only=False)
     reg: NotNegative = 1e-3
 
-    def _function(self, graph: NeighbourGraph, X: Matrix) -> tuple[FunctionOf, Any]:
+    def _function(self, graph: NeighbourGraph, X: Matrix) -> tuple[FunctionOf, Joining]:
         M = reconstruction(reconstruction_weights(X, graph.lists(), reg=self.reg))
         joining = BarycentricRows(graph.lists_of_new(), X, self.reg)
         return FunctionOf(M, _pseudo_inverse(M), _indicators(components(graph)[1])), joining
@@ -302,7 +299,7 @@ def _pseudo_inverse(A: Form) -> Reciprocal:
 
 
 def _indicators(labels: Index) -> Array:
-    """Orthonormal indicators of the components that the points are in, (n, c)."""
+    """Return orthonormal indicator vectors of the components, (n, c)."""
     N = np.zeros((labels.size, labels.max() + 1))
     N[np.arange(labels.size), labels] = 1.0
     return N / np.linalg.norm(N, axis=0)

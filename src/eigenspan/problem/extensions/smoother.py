@@ -1,18 +1,17 @@
-"""New points by smooth functions of x, fitted to the training embedding [S4, §7]: for embeddings from a learned Gram matrix.
+"""Out-of-sample extension by smooth functions fitted to the training embedding [S4, §7], for embeddings from a learned Gram matrix.
 
-* `Eigenfunctions` [S4, eqs. 63–67] continues the Gram matrix ``K = FFᵀ`` itself: kernel ridge regression of F on x says where x
-  lies in the space of F, and y(x) are its coordinates on the principal axes there.
-* `KernelMap` [S4, eqs. 68–77] fits the embedding alone, as a combination of normalised Gaussian bumps.
+* `Eigenfunctions` [S4, eqs. 63–67] extends the Gram matrix ``K = FFᵀ``: kernel ridge regression of F on x places x in the space of F,
+  and y(x) are its coordinates on the principal axes there.
+* `KernelMap` [S4, eqs. 68–77] fits the embedding itself by a combination of normalised Gaussian kernels.
 
-Both need distances from x to the training points and nothing else, so points may arrive as rows of distances. Kernels are cut
-off where they vanish, and all matrices are sparse. The first is the more accurate, the second the cheaper to evaluate.
+Both need only the distances from x to the training points, so points may be given as rows of distances. Kernels are truncated and all
+matrices are sparse. The first is more accurate, the second cheaper to evaluate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,20 +29,20 @@ from ..form import Form
 from ..map import Map
 from ..spectrum import Spectrum
 
-#: Points that the smoothing kernel of a typical training point covers.
+#: Number of points within the support of the smoothing kernel of a typical training point.
 _COVERED = 100
-#: Training points looked at for the width of the kernel and the size of its matrix.
+#: Number of training points sampled for the width of the kernel and the size of its matrix.
 _SAMPLE = 1000
-#: Share of the constant that must be left at x for its value to be rescaled; below it x takes the place of its nearest point.
+#: Least smoothed value of the constant 1 by which rows are divided; below it x gets the embedding of its nearest training point.
 _FLOOR = 1e-3
-#: Widths from its centre at which a bump is rounding.
+#: Distance, in widths, at which a Gaussian kernel counts as zero.
 _FAR = 8.0
-#: Up to this order LAPACK is quicker than any sparse factorisation.
+#: Order up to which LAPACK is faster than any sparse factorisation.
 _SMALL = 500
 
 
 def _wendland(t: Array) -> Array:
-    """Wendland's C² function, positive definite for points of up to three (intrinsic) dimensions and zero from t = 1 on."""
+    """Return Wendland's C² function, positive definite in up to three (intrinsic) dimensions and zero for t ≥ 1."""
     t = np.minimum(t, 1.0)
     return (1.0 - t) ** 4 * (4.0 * t + 1.0)
 
@@ -52,7 +51,7 @@ def _gaussian(t: Array) -> Array:
     return np.exp(-0.5 * np.minimum(t, 50.0) ** 2)
 
 
-#: Profile; where it is cut off, in widths; default width as a share of the radius that covers `_COVERED` points.
+#: Profile; radius of its support, in widths; default width as a share of the radius with `_COVERED` points.
 _KERNELS: dict[str, tuple[Callable[[Array], Array], float, float]] = {
     "wendland": (_wendland, 1.0, 1.0),
     "gaussian": (_gaussian, 7.0, 1.0 / 3.0),
@@ -64,8 +63,8 @@ _KERNELS: dict[str, tuple[Callable[[Array], Array], float, float]] = {
 class SmoothRows:
     """``x -> r(x)``, the smoothing kernel between x and the training points.
 
-    With `weights` ``w = (R + ηI)⁻¹1`` the rows are divided by what the smoother leaves of the constant, ``s(x) = w'r(x)``, and
-    continued by n columns that mark the nearest training point of an x beyond the reach of all of them, where s(x) vanishes.
+    With `weights` ``w = (R + ηI)⁻¹1`` the rows are divided by the smoothed constant, ``s(x) = w'r(x)``. Where s(x) vanishes because x is
+    outside the support of all training points, n further columns hold the indicator of the nearest training point.
     """
 
     finder: Finder
@@ -90,14 +89,14 @@ class SmoothRows:
 class Eigenfunctions:
     """Extension of ``Y = V Δ^½``, the principal coordinates of ``K = FFᵀ``, by smoothed eigenfunctions [S4, eqs. 63–67].
 
-    ``y(x) = Δ^{−½} Vᵀ R S⁻¹ K S⁻¹ r(x)``, ``S = R + ηI``: the regression ``f(x) = Fᵀ S⁻¹ r(x)`` puts x into the space of F, and
+    ``y(x) = Δ^{−½} Vᵀ R S⁻¹ K S⁻¹ r(x)``, ``S = R + ηI``: the regression ``f(x) = Fᵀ S⁻¹ r(x)`` maps x into the space of F, and
     ``Δ^{−½} Vᵀ R S⁻¹ F`` holds the axes of the embedding there.
 
-    As printed, f(x) fades to the origin with the distance from the training points, and falls short between and beside them.
-    `rescale` divides r(x) by what the same regression makes of the constant 1, ``1ᵀ S⁻¹ r(x)``, which is 1 at the training points up
-    to η. An x out of reach of all training points then takes the embedding of the nearest; as printed it goes to the origin.
+    In the printed formula f(x) shrinks towards the origin between the training points and away from them. `rescale` divides r(x) by
+    the regression of the constant 1, ``1ᵀ S⁻¹ r(x)``, which is 1 at the training points up to η. An x outside the support of all
+    training points then gets the embedding of the nearest one; by the printed formula it gets the origin.
 
-    Cost: one sparse factorisation of R, about 100 entries a row by default, and r solves; a new point costs a radius search.
+    Cost: one sparse factorisation of R (by default about 100 entries per row) and r solves; a radius search per new point.
     """
 
     rows: SmoothRows
@@ -105,7 +104,7 @@ class Eigenfunctions:
     factor: Array
     eta: float
     rescale: bool
-    known: Callable[[Any], Any]
+    known: Callable[[Matrix], Index]
 
     def __call__(self, Y: Array, spectrum: Spectrum) -> Map:
         n = self.factor.shape[0]
@@ -121,7 +120,7 @@ class Eigenfunctions:
         return Map(replace(self.rows, weights=weights), coef, known=self.known, embedding=Y)
 
     def _training_rows(self) -> sp.csr_array:
-        """R, after a look at a sample of its rows."""
+        """Return R. Raises MemoryLimitError if, judging by a sample of its rows, it does not fit into memory."""
         n = self.points.shape[0]
         sample = self.points[_sampled(n)]
         require(
@@ -135,31 +134,31 @@ class Eigenfunctions:
 def eigenfunctions(
     graph: NeighbourGraph,
     points: Matrix,
-    factor: Any,
+    factor: Array,
     *,
     kernel: str = "wendland",
     width: float | None = None,
     eta: float = 1e-3,
     rescale: bool = True,
 ) -> Eigenfunctions:
-    """Extension by eigenfunctions of the Gram matrix ``factor @ factor.T``.
+    """Return the extension by eigenfunctions of the Gram matrix ``factor @ factor.T``.
 
     Parameters
     ----------
     graph : NeighbourGraph
-        Its finder says what the distances are.
+        Its finder defines the distances.
     points : array of shape (n, D)
-        Coordinates, or rows of distances to the training points where that is how new points will arrive.
+        Coordinates, or rows of distances to the training points if new points are given as such.
     factor : array of shape (n, r)
-        Centred here.
+        Need not be centred.
     kernel : {"wendland", "gaussian"}, default="wendland"
-        Smoothing kernel: Wendland's C² function, zero beyond its width, or the Gaussian, cut off where it is 2e-11, with several
-        times as many entries.
+        Smoothing kernel: Wendland's C² function, which is zero beyond its width, or the Gaussian, truncated where it is 2e-11, with
+        several times as many entries.
     width : float or None, default=None
-        Radius of the first kernel, standard deviation of the second. None: 100 points within the radius of a typical point, or a
-        third of that radius.
+        Radius of the first kernel, standard deviation of the second. None means the radius within which a typical point has 100
+        others, or a third of that radius.
     eta : float, default=1e-3
-        Ridge η, next to r(x, x) = 1.
+        Ridge η, relative to r(x, x) = 1.
     rescale : bool, default=True
         Reproduce constants (see `Eigenfunctions`); False is the formula as printed.
     """
@@ -170,7 +169,7 @@ def eigenfunctions(
     _check_positive(eta=eta, width=1.0 if width is None else width)
     if factor.ndim != 2 or factor.shape[0] != graph.n:
         raise InputError(
-            f"The factor of the Gram matrix has shape {factor.shape}; it needs {graph.n} rows, one a point."
+            f"The factor of the Gram matrix has shape {factor.shape}; it must have {graph.n} rows, one per point."
         )
     _, cut, share = _KERNELS[kernel]
     width = share * _covering_radius(graph.finder, points) if width is None else width
@@ -186,9 +185,10 @@ def eigenfunctions(
 # ---------------------------------------------------------------------- kernel map
 @dataclass(frozen=True, eq=False)
 class BumpRows:
-    """Gaussian kernels of x's nearest training points, each of its own width σ_j, divided by their sum [S4, eqs. 69, 77].
+    """Gaussian kernels of the training points nearest to x, each with its own width σ_j, divided by their sum [S4, eqs. 69, 77].
 
-    n more columns mark the nearest training point of an x at more than 8σ_j from all of them, where the kernels are rounding.
+    Where x is more than 8σ_j from all of them, the kernels count as zero, and n further columns hold the indicator of the nearest
+    training point.
     """
 
     finder: Finder
@@ -208,18 +208,18 @@ class BumpRows:
 class KernelMap:
     """Extension of any embedding over the samples by ``y(x) = Σ_j α_j k_j(x) / Σ_l k_l(x)`` [S4, eqs. 68–77].
 
-    The α_j minimise ``‖Y − K''A‖² + ridge ‖A‖²`` over the training points. The ridge stands for the pseudo-inverse, which the printed
-    formula has only where K'' has full rank.
+    The α_j minimise ``‖Y − K''A‖² + ridge ‖A‖²`` over the training points. The ridge replaces the pseudo-inverse of the printed formula,
+    which is accurate only if K'' has full rank.
 
-    An x out of reach of all training points takes the embedding of the nearest.
+    An x outside the support of all training points gets the embedding of the nearest one.
 
-    Cost: one sparse factorisation of K''ᵀK'', of some 100 entries a row where the data are a sheet; a new point costs a k-NN search.
+    Cost: one sparse factorisation of K''ᵀK'' (about 100 entries per row for a two-dimensional manifold); a k-NN search per new point.
     """
 
     rows: BumpRows
     points: Array
     ridge: float
-    known: Callable[[Any], Any]
+    known: Callable[[Matrix], Index]
 
     def __call__(self, Y: Array, spectrum: Spectrum) -> Map:
         n = self.points.shape[0]
@@ -238,7 +238,7 @@ def kernel_map(
     neighbours: int = 30,
     ridge: float = 1e-4,
 ) -> KernelMap:
-    """Extension by normalised kernels.
+    """Return the extension by normalised kernels.
 
     Parameters
     ----------
@@ -247,24 +247,25 @@ def kernel_map(
     gamma : float, default=0.5
         σ_j is this multiple of the distance from x_j to its `order`-th nearest other point.
     order : int, default=10
-        1 is the printed formula [S4, eq. 70, with i ≠ j]. The nearest distance is a chancy measure of density: a γ that suits it on
-        a sheet (1) fails in 64 dimensions (digits), where another (0.5) suits; with the tenth one value does for both.
+        1 is the printed formula [S4, eq. 70, with i ≠ j]. The nearest distance is a noisy measure of density: with it γ = 1 is good on
+        a two-dimensional sheet and 0.5 on digits (64 dimensions); with the tenth neighbour one value is good for both.
     neighbours : int, default=30
-        Training points that take part in y(x), more than `order`. Where there are fewer, all of them, and `order` shrinks in
-        proportion.
+        Number of training points with a weight in y(x), greater than `order`. If there are fewer points, all are used, and `order` is
+        reduced in proportion.
     ridge : float, default=1e-4
 
     Notes
     -----
-    Where that distance is zero (coincident rows), the smallest positive one in the list counts; where there is none, the median σ.
+    If the distance is zero (coincident rows), the smallest positive distance in the list is used instead, or the median σ if there is
+    none.
     """
     points = _as_points(graph, points)
     _check_positive(gamma=gamma, order=order, neighbours=neighbours, ridge=ridge)
     if order >= neighbours:
-        raise InputError(f"order={order} needs more than {order} neighbours to measure; neighbours={neighbours}.")
+        raise InputError(f"order={order} must be smaller than neighbours={neighbours}. Use neighbours >= {order + 1}.")
     k = min(neighbours, graph.n)
     finder = _nearest_finder(graph.finder, points, k)
-    lists = np.sort(finder.relate(points).data.reshape(graph.n, k), axis=1)  # each begins with the point itself
+    lists = np.sort(finder.relate(points).data.reshape(graph.n, k), axis=1)  # the first entry is the point itself
     widths = lists[:, max(1, order * k // neighbours)]
     smallest = np.min(np.where(lists > 0, lists, np.inf), axis=1)
     widths = np.where(widths > 0, widths, smallest)
@@ -275,7 +276,7 @@ def kernel_map(
 
 # ---------------------------------------------------------------------- shared
 def _solve(S: sp.csr_array, right: Array, ridge: str) -> Array:
-    """``S⁻¹ right``, densely where that is quicker."""
+    """Return ``S⁻¹ right``, by a dense factorisation if that is faster."""
     n = S.shape[0]
     if n <= _SMALL or predict_fill(S).seconds > float(n) ** 3 / 1e10:
         require(24.0 * n**2, f"A dense linear system of {n} points", 'Use a smaller width, or extension="barycentric".')
@@ -286,8 +287,8 @@ def _solve(S: sp.csr_array, right: Array, ridge: str) -> Array:
         return solve_positive(M, right, M.norm())
     except np.linalg.LinAlgError as failure:
         raise InputError(
-            f"The kernel matrix of {n} points is singular ({failure}): points coincide or are very close for the width of the kernel. "
-            f"Raise {ridge}."
+            f"The kernel matrix of {n} points is singular ({failure}): points coincide or are very close relative to the kernel width. "
+            f"Use a larger value than {ridge}."
         ) from failure
 
 
@@ -296,7 +297,7 @@ def _with_data(D: sp.csr_array, data: Array) -> sp.csr_array:
 
 
 def _marked(R: sp.csr_array, D: sp.csr_array, far: Mask) -> sp.csr_array:
-    """R, continued by columns that mark the nearest training point of the rows that are far from all."""
+    """Return R with n further columns: the indicator of the nearest training point in the rows `far` from all."""
     rows = np.flatnonzero(far)
     at = [D.indices[a + D.data[a:b].argmin()] for a, b in zip(D.indptr[rows], D.indptr[rows + 1], strict=True)]
     R.eliminate_zeros()
@@ -309,7 +310,7 @@ def _sampled(n: int) -> Index:
 
 
 def _nearest_finder(finder: Finder, points: Array, k: int) -> Finder:
-    """The same search for another number of neighbours."""
+    """Return the finder with another number of neighbours."""
     if isinstance(finder, DistanceRows):
         return replace(finder, n_neighbors=k)
     if isinstance(finder, NearestRows):
@@ -318,7 +319,7 @@ def _nearest_finder(finder: Finder, points: Array, k: int) -> Finder:
 
 
 def _covering_radius(finder: Finder, points: Array) -> float:
-    """The median distance, over a sample, to the hundredth neighbour: the density decides, not the number of edges."""
+    """Return the median distance to the hundredth neighbour over a sample: it depends on the density, not on the number of edges."""
     n = points.shape[0]
     D = _nearest_finder(finder, points, min(_COVERED + 1, n)).relate(points[_sampled(n)])
     radii = np.maximum.reduceat(D.data, D.indptr[:-1])
@@ -329,8 +330,8 @@ def _covering_radius(finder: Finder, points: Array) -> float:
 def _check_apart(distances: Array) -> None:
     if not np.isfinite(distances).any():
         raise InputError(
-            f"All of {distances.size} points coincide with all their nearest neighbours: there is no distance to derive a kernel width "
-            "from. Drop repeated rows."
+            f"All of {distances.size} points coincide with all their nearest neighbours, so no kernel width can be derived from distances. "
+            "Drop duplicate rows."
         )
 
 
@@ -343,14 +344,14 @@ def _check_positive(**values: float) -> None:
 def _as_points(graph: NeighbourGraph, points: Matrix) -> Array:
     if points is None or isinstance(graph.finder, AffinityRows) or sp.issparse(points):
         raise InputError(
-            "Smooth extensions need dense coordinates, or all distances to the training points, and have neither: use another "
+            "Smooth extensions need dense coordinates, or all distances to the training points; X provides neither. Use another "
             "extension or method."
         )
     points = np.asarray(points, dtype=np.float64)
     if points.shape[0] != graph.n:
-        raise InputError(f"There are {points.shape[0]} points, but the graph has {graph.n} nodes: use the same rows.")
+        raise InputError(f"The graph has {graph.n} nodes, but there are {points.shape[0]} points: use the same rows.")
     return points
 
 
-def _known(graph: NeighbourGraph, points: Array) -> Callable[[Any], Any]:
+def _known(graph: NeighbourGraph, points: Array) -> Callable[[Matrix], Index]:
     return ZeroDistance(graph.finder.columns) if isinstance(graph.finder, DistanceRows) else RowIndex.build(points)

@@ -1,34 +1,34 @@
-"""How the maps of unfoldings place new points, with every number of their formulas."""
+"""Specifications of the out-of-sample extensions of unfoldings, for ``extension=``."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from ..._checks import Spec
 from ..._documented import documented
 from ..._parameters import Count, Positive, parameter
-from ..._types import Matrix
+from ..._types import Array, Matrix
 from ...graphs.neighbours.graph import NeighbourGraph
 from .smoother import Eigenfunctions, KernelMap, eigenfunctions, kernel_map
 
 
 @documented
 class SmoothedEigenfunctions(Spec):
-    """New points by smoothed eigenfunctions of the Gram matrix that was learned [S4, eqs. 63–67]: ``extension=`` of the unfoldings.
+    """New points by smoothed eigenfunctions of the learned Gram matrix [S4, eqs. 63–67]: ``extension=`` of the unfoldings.
 
     Parameters
     ----------
     eta
         η, the ridge of the regression, relative to r(x, x) = 1.
     kernel
-        The smoothing kernel r(·, ·): Wendland's C² function, zero beyond its width, or the Gaussian, with several times as
-        many entries.
+        The smoothing kernel r(·, ·): Wendland's C² function, which is zero beyond its width, or the Gaussian, which has several
+        times as many entries.
     width
-        Radius of Wendland's function, or standard deviation of the Gaussian. None means that 100 points lie within the
-        radius of a typical point, or a third of that radius.
+        Radius of Wendland's function, or standard deviation of the Gaussian. None means the radius within which a typical point
+        has 100 others, or a third of that radius.
     rescale
-        Reproduce constants, so that points beside and between the training points do not fade to the origin. False is the
-        formula as printed.
+        Reproduce constants, so that points beside and between the training points do not shrink towards the origin. False is
+        the formula as printed.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class SmoothedEigenfunctions(Spec):
     width: Positive | None = None
     rescale: bool = True
 
-    def extend(self, graph: NeighbourGraph, points: Matrix, factor: Any) -> Eigenfunctions:
+    def extend(self, graph: NeighbourGraph, points: Matrix, factor: Array) -> Eigenfunctions:
         self.check()
         return eigenfunctions(graph, points, factor, **self.get_params(deep=False))
 
@@ -58,12 +58,12 @@ class NormalizedKernels(Spec):
     Parameters
     ----------
     gamma
-        γ: the width of a training point's kernel, as a multiple of the distance to its `order`-th nearest other point.
+        γ: the kernel width of a training point, as a multiple of the distance to its `order`-th nearest other point.
     order
-        Neighbour whose distance sets the width. 1 is the printed formula, but the nearest distance is a noisy measure of
-        density.
+        Number of the neighbour whose distance sets the width. 1 is the printed formula, but the nearest distance is a noisy
+        measure of density.
     neighbours
-        Number of training points that place a new one; more than `order`.
+        Number of training points with a weight for a new point; greater than `order`.
     ridge
         Ridge of the fit to the training points, used instead of a pseudo-inverse.
 
@@ -83,6 +83,6 @@ class NormalizedKernels(Spec):
     neighbours: Count = 30
     ridge: Positive = 1e-4
 
-    def extend(self, graph: NeighbourGraph, points: Matrix, factor: Any) -> KernelMap:
+    def extend(self, graph: NeighbourGraph, points: Matrix, factor: Array) -> KernelMap:
         self.check()
         return kernel_map(graph, points, **self.get_params(deep=False))

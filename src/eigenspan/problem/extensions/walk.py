@@ -1,4 +1,4 @@
-"""New points by a step of the random walk: Nyström and harmonic extension of graph embeddings.
+"""Out-of-sample extension by a step of the random walk: Nyström and harmonic extension of graph embeddings.
 
 The training embedding solves ``P Y = Y diag(1 − λ)`` with ``P = D⁻¹W``. A new point gets a row p(x) of transition
 probabilities to its neighbours, and
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,18 +23,18 @@ from ...numerics.nearest.finders import Finder
 from ..map import Map
 from ..spectrum import Spectrum
 
-#: Below this |1 − λ| the eigenfunction formula amplifies noise more than it restores, and the harmonic value is used.
+#: Least |1 − λ| for the eigenfunction formula: below it noise is amplified too much, and the harmonic value is used.
 _FLOOR = 0.05
-#: Share of a training point's distance to its nearest other within which a new point is more and more the point itself.
+#: Share of a training point's distance to its nearest other point within which new points are moved towards its embedding.
 _NEAR = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class WalkRows:
-    """Transition probabilities from new points to the training points, which `joining` relates as these are related themselves.
+    """Transition probabilities from new points to training points.
 
-    `density` divides the weights of the training points first (q^α of the diffusion map), `masses` multiply them: a point that stands
-    for several is as many neighbours.
+    `joining` finds the neighbours of new points by the rule of the training graph. The weights are divided by the `density` of the
+    training points (q^α of the diffusion map) and multiplied by their `masses` (multiplicities of duplicate rows).
     """
 
     joining: Finder
@@ -47,12 +46,12 @@ class WalkRows:
         return self.steps(self.joining.relate(X), X)
 
     def steps(self, distances: sp.csr_array, X: Matrix) -> sp.csr_array:
-        """The same where the distances to the neighbours are known."""
+        """Return the transition probabilities for known distances to the neighbours."""
         W = self.weights(distances, X)
         return sp.csr_array(sp.diags_array(1.0 / np.asarray(W.sum(axis=1)).ravel()) @ W)
 
     def weights(self, distances: sp.csr_array, X: Matrix) -> sp.csr_array:
-        """What the steps are in proportion to; no row of it vanishes."""
+        """Return the weights before their rows are divided by their sums; no row is zero."""
         W = self.affinity.relate(distances, X)
         if self.density is not None:
             W = sp.csr_array((W.data / self.density[W.indices], W.indices, W.indptr), shape=W.shape)
@@ -60,7 +59,7 @@ class WalkRows:
             W = sp.csr_array((W.data * self.masses[W.indices], W.indices, W.indptr), shape=W.shape)
         sums = np.asarray(W.sum(axis=1)).ravel()
         lost = np.flatnonzero(sums < np.finfo(float).tiny)
-        if lost.size:  # too far away for any weight to survive: its neighbours count alike
+        if lost.size:  # so far away that all weights underflow: neighbours get equal weights
             data = W.data.copy()
             for i in lost:
                 data[W.indptr[i] : W.indptr[i + 1]] = 1.0
@@ -70,11 +69,11 @@ class WalkRows:
 
 @dataclass(frozen=True, eq=False)
 class Approach:
-    """`WalkRows`, and n more columns that hold on to a training point of which x is all but a copy.
+    """`WalkRows` and n further columns with the weight of a training point that x nearly equals.
 
-    A row of the walk does not quite give a training point its own place back: there the point itself is no neighbour, for a new point
-    beside it it is the first. So within a tenth of the `spacing` of a training point, the distance to its nearest other one, the walk's
-    share falls from one to zero, and the place of the training point takes the rest.
+    A training point is not its own neighbour, but it is the nearest neighbour of a new point beside it, so that the formula of the walk
+    jumps there. The map is made continuous: within a tenth of the `spacing` of a training point (the distance to its nearest other one)
+    the share of the walk falls linearly from one to zero, and the embedding of the training point has the rest.
     """
 
     walk: WalkRows
@@ -92,7 +91,7 @@ class Approach:
 
 
 def _nearest(D: sp.csr_array) -> Index:
-    """Where the smallest entry of each row stands; every row has one."""
+    """Return the position in ``D.data`` of the smallest entry of each row; no row may be empty."""
     rows = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
     return np.lexsort((D.data, rows))[D.indptr[:-1]]
 
@@ -102,7 +101,7 @@ class Walk:
     """Extension of an embedding over the samples by the rows of a walk."""
 
     rows: WalkRows | Approach
-    known: Callable[[Any], Any]
+    known: Callable[[Matrix], Index]
     eigenfunctions: bool = True
 
     def __call__(self, Y: Array, spectrum: Spectrum) -> Map:
@@ -127,11 +126,11 @@ class Walk:
 def rows_of_walk(
     graph: NeighbourGraph, affinity: Affinity, density: Array | None = None, masses: Array | None = None
 ) -> WalkRows | Approach:
-    """The rows that go with a graph of distances, or with one of weights, where new points have nothing but their list."""
+    """Return `Approach` for a graph of distances, or `WalkRows` for a graph of given weights."""
     if affinity.given:
         return WalkRows(graph.finder, affinity, density, masses)
     D = graph.undirected()
     spacing, starts = np.full(graph.n, np.inf), np.flatnonzero(np.diff(D.indptr))
     spacing[starts] = np.minimum.reduceat(np.where(D.data > 0, D.data, np.inf), D.indptr[starts])
-    spacing[~np.isfinite(spacing)] = np.finfo(float).tiny  # no other point to be near to: only a copy is a copy
+    spacing[~np.isfinite(spacing)] = np.finfo(float).tiny  # no other point at a positive distance
     return Approach(WalkRows(graph.joining(), affinity, density, masses), spacing)

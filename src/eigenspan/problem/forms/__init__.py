@@ -1,6 +1,6 @@
-"""From weights, labels and distances to quadratic forms. Functions are nouns: ``laplacian(W)``, ``reconstruction(W)``.
+"""Quadratic forms from weights, labels and distances. Functions are named after their result: ``laplacian(W)``, ``reconstruction(W)``.
 
-Each states the shape, symmetry, definiteness and null vectors of what it returns.
+Docstrings state the shape, symmetry, definiteness and null vectors of the result.
 """
 
 from .all_pairs import every_pair, local_fisher, other_class, pair_affinity, same_class

@@ -1,8 +1,7 @@
 """Costs on pairs of samples: ``Σ c_ij ‖y_i − y_j‖²``, which `laplacian` turns into a form [S2, eq. 2].
 
-Costs of all pairs of a kind ("−1/n on every pair of different classes") are low rank, those of neighbours sparse, and
-affinities of all pairs are computed in blocks; none is an n×n array unless n is small. Costs may be negative, and what stands on
-their diagonals does not matter.
+Costs of all pairs of a kind ("−1/n on every pair of different classes") are low rank, costs of neighbours are sparse, and affinities of
+all pairs are computed in blocks; there is no n×n array unless n is small. Costs may be negative, and their diagonals have no effect.
 """
 
 from __future__ import annotations
@@ -16,30 +15,30 @@ from ...graphs.weights.rules import Bindable, scales_of_pairs
 from ..form import Form, to_array
 from ..pairwise import Pairwise, RadialPairs
 
-#: Numbers in an n×n array that is not worth avoiding.
+#: Number of entries up to which an n×n array is stored.
 _SMALL = 2**22
 
 
 def every_pair(n: int) -> Form:
-    """``11ᵀ``: one on every pair. PSD."""
+    """Return ``11ᵀ``: one on every pair. PSD."""
     return Form(n, low_rank=(np.ones((n, 1)), np.ones(1)), psd=True)
 
 
 def same_class(codes: Index) -> Form:
-    """``⊕ 11ᵀ``: one on every pair of the same class, none on unlabelled points. PSD, rank c."""
+    """Return ``⊕ 11ᵀ``: one on every pair of the same class, zero for unlabelled points. PSD, rank c."""
     rows = np.flatnonzero(codes >= 0)
     U = sp.csr_array((np.ones(rows.size), (rows, codes[rows])), shape=(codes.size, int(codes.max()) + 1))
     return Form(codes.size, low_rank=(U, np.ones(U.shape[1])), psd=True)
 
 
 def other_class(codes: Index) -> Form:
-    """One on every pair of two different classes, none on unlabelled points. Rank c + 1, indefinite."""
+    """Return one on every pair of two different classes, zero for unlabelled points. Rank c + 1, indefinite."""
     labelled = (codes >= 0).astype(float)[:, None]
     return Form(codes.size, low_rank=(labelled, np.ones(1))) - same_class(codes)
 
 
 def local_fisher(nearness: Form, codes: Index) -> tuple[Form, Form]:
-    """Costs (c_bet, c_wit) of local Fisher discriminant analysis [S2, §2.1.1; Sugiyama 2007].
+    """Return the costs (c_bet, c_wit) of local Fisher discriminant analysis [S2, §2.1.1; Sugiyama 2007].
 
     ``a_ij(1/n_k − 1/n)`` within class k and −1/n across, and ``a_ij/n_k`` within: `nearness` holds a_ij, zero across classes.
     With a_ij = 1 on all pairs of a class their Laplacians are −S_B and S_W.

@@ -1,7 +1,7 @@
-"""Isometric charts of every neighbourhood: flat coordinates in which lengths along a sheet are right to third order [Brand 2004].
+"""Isometric charts of every neighbourhood: flat coordinates with the lengths of a developable manifold to third order [Brand 2004].
 
-A sheet that unrolls without stretching bends, near each of its points, in planes of their own: along d tangent axes it is a product of
-parabolas. The length of such a curve is an integral, and takes the place of the tangent coordinate.
+A manifold that unrolls without stretching is, near each of its points, a product of parabolas along d tangent axes. The tangent
+coordinates are replaced by the arc lengths of these parabolas.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .local_alignment import (
 )
 from .open_planes import OpenPlanes
 
-#: Turns between rotations and the linear map, at most.
+#: Largest number of alternations between rotations and the linear map.
 _STEPS = 1000
-#: Bending of a neighbourhood of unit size that is rounding, and the share of it in which directions may differ and bend alike.
+#: Curvature of a neighbourhood of unit size that is a rounding error, and relative difference up to which two curvatures are equal.
 _FLAT = 1e-10
 #: Gauss–Legendre nodes and weights on [0, 1]: exact for the square roots below to 1e-9 up to slopes of one.
 _NODES, _WEIGHTS = (np.polynomial.legendre.leggauss(8)[0] + 1) / 2, np.polynomial.legendre.leggauss(8)[1] / 2
@@ -37,9 +37,9 @@ _NODES, _WEIGHTS = (np.polynomial.legendre.leggauss(8)[0] + 1) / 2, np.polynomia
 
 @dataclass(frozen=True, eq=False)
 class Charts:
-    """Coordinates (b, m, d) of neighbourhoods (b, m), each centred and with its own point first, in pieces of equal size.
+    """Coordinates (b, m, d) of neighbourhoods (b, m), each centred and with its own point first, in stacks of equal size.
 
-    `masses` has, for each of the n points, how often its own chart counts.
+    `masses` holds the weight of the chart of each of the n points.
     """
 
     n: int
@@ -51,16 +51,18 @@ class Charts:
         return int(self.pieces[0][1].shape[2])
 
     def alignment(self) -> Form:
-        """The part of an embedding that is not affine in the charts, n×n. Sparse, PSD; kills the constant and, on a sheet that unrolls,
-        every coordinate of its flat shape."""
+        """Return the form of the part of an embedding that is not affine in the charts, n×n.
+
+        Sparse, PSD; kills the constant and, for a developable manifold, every coordinate of its flat shape.
+        """
         shape = Blocks(-np.ones(self.d), own=1.0, others=1.0, level=-1.0)
         return assembled(self.n, [(c, tangent_coordinates(T, self.d)) for c, T in self.pieces], shape, self.masses)
 
     def isometry(self, Y: Array) -> tuple[Array, float]:
-        """The R, d×d, by which every neighbourhood of the embedding is nearest to its chart, turned, and the share by which it is not.
+        """Return the R, d×d, that makes every neighbourhood of the embedding as close as possible to its rotated chart, and the misfit.
 
-        ``min_R Σ_i min_Q ‖H Y_i R − T_i Q‖²_F`` over orthogonal Q, by turns: the Q of an R are polar factors, the R of these solves linear
-        equations. Cost O(nd³) a step. The share is the root of what is left over ``Σ ‖T_i‖²``.
+        Minimises ``Σ_i min_Q ‖H Y_i R − T_i Q‖²_F`` over R and orthogonal Q alternately: given R, the Q are polar factors; given these, R
+        solves linear equations. Cost O(nd³) per step. The misfit is the root of the minimum divided by ``Σ ‖T_i‖²``.
         """
         local, cross, weights, total = np.zeros((self.d, self.d)), [], [], 0.0
         for c, T in self.pieces:
@@ -83,7 +85,7 @@ class Charts:
 
 
 def tangent_charts(points: Matrix, graph: sp.csr_array, d: int, masses: Array | None = None) -> Charts:
-    """Neighbourhoods seen in their tangent planes: lengths are right to second order. Cost O(n(k²D + k³))."""
+    """Return the coordinates of neighbourhoods in their tangent planes: lengths to second order. Cost O(n(k²D + k³))."""
     check_local(graph, points, d, d + 1, "A tangent chart")
     with stage("local models"):
         planes = OpenPlanes()
@@ -93,9 +95,9 @@ def tangent_charts(points: Matrix, graph: sp.csr_array, d: int, masses: Array | 
 
 
 def geodesic_charts(points: Matrix, graph: sp.csr_array, d: int, masses: Array | None = None) -> Charts:
-    """Tangent charts whose coordinates are lengths along the parabolas that the neighbourhood bends in. Cost O(n(k²D + kd⁴)).
+    """Return tangent charts whose coordinates are arc lengths of fitted parabolas. Cost O(n(k²D + kd⁴)).
 
-    The bending is told by the first d principal axes beside the tangent plane: a product of d plane curves has no more.
+    Curvature is fitted in the first d principal axes beside the tangent plane: a product of d plane curves has no others.
     """
     check_local(graph, points, d, d * (d + 3) // 2, "A geodesic chart")
     with stage("local models"):
@@ -106,9 +108,9 @@ def geodesic_charts(points: Matrix, graph: sp.csr_array, d: int, masses: Array |
 
 
 def _principal(X: Array, r: int, cuts: tuple[int, ...], planes: OpenPlanes) -> Array:
-    """Coordinates (b, m, r) along the first principal axes of centred neighbourhoods, zero where there are fewer.
+    """Return coordinates (b, m, r) along the first principal axes of centred neighbourhoods, zero beyond their rank.
 
-    `cuts` are the numbers of axes after which the others are used otherwise, or not at all.
+    `cuts` are the numbers of axes after which the axes have another use or none, so that equal variances there are ambiguous.
     """
     U, s = local_singular_vectors(X)
     for cut in cuts:
@@ -118,7 +120,7 @@ def _principal(X: Array, r: int, cuts: tuple[int, ...], planes: OpenPlanes) -> A
 
 
 def _unrolled(X: Array, d: int, planes: OpenPlanes) -> Array:
-    """Arc lengths along the axes that diagonalise the bending, centred."""
+    """Return centred arc lengths along the axes that diagonalise the curvature."""
     Z = _principal(X, 2 * d, (d, 2 * d), planes)
     size = np.sqrt(np.mean(np.sum(Z**2, axis=2), axis=1))[:, None, None]
     Z = Z / np.where(size > 0, size, 1.0)
@@ -136,9 +138,9 @@ def _unrolled(X: Array, d: int, planes: OpenPlanes) -> Array:
 
 
 def _bending(T: Array, N: Array) -> tuple[Array, Array]:
-    """Slopes (b, d, p) and second derivatives (b, d, d, p) at the centre of the normal coordinates N as functions of the tangent ones."""
+    """Return slopes (b, d, p) and second derivatives (b, d, d, p) at the centre, of normal coordinates N as functions of tangent ones."""
     d, pairs = T.shape[2], np.triu_indices(T.shape[2])
-    # mixed products count twice: least squares of least norm are then the same in any axes of the tangent plane
+    # mixed products have weight √2, so that the least-norm solution does not depend on the choice of tangent axes
     twice = np.where(pairs[0] == pairs[1], 1.0, np.sqrt(2.0))
     squares = T[:, :, pairs[0]] * T[:, :, pairs[1]] * twice
     P = np.concatenate([np.ones((*T.shape[:2], 1)), T, squares], axis=2)
@@ -151,10 +153,10 @@ def _bending(T: Array, N: Array) -> tuple[Array, Array]:
 
 
 def _axes_of_bending(H: Array, T: Array, N: Array) -> Array:
-    """Tangent axes (b, d, d) that diagonalise all second derivatives at once, which those of a product of plane curves do.
+    """Return tangent axes (b, d, d) that diagonalise all second derivatives together, as they exist for a product of plane curves.
 
-    They are those of one combination of them: the one that differs most between directions. Where the sheet bends alike in several
-    directions, the members of the neighbourhood orient the axes.
+    They are eigenvectors of one combination of the second derivatives, the one that differs most between directions. If several
+    directions have equal curvature, the members of the neighbourhood determine the rotation.
     """
     d = H.shape[1]
     apart = H - np.einsum("biip->bp", H)[:, None, None] * np.eye(d)[..., None] / d
@@ -167,7 +169,7 @@ def _axes_of_bending(H: Array, T: Array, N: Array) -> Array:
 
 
 def _orient(values: Array, axes: Array, rows: Array, size: Array) -> None:
-    """Give the axes (b, q, q) of equal values the orientation of their rows (b, m, q), in place, where the sheet bends at all."""
+    """Orient axes (b, q, q) of equal values by their rows (b, m, q), in place; flat neighbourhoods are skipped."""
     floor = _FLAT * size[:, None]
     for b in np.flatnonzero(np.any(np.diff(values, axis=1) <= floor, axis=1) & (size > _FLAT)):
         axes[b] = axes[b] @ orientation_of(values[b], rows[b] @ axes[b], 1e14 * float(floor[b, 0]))

@@ -1,4 +1,4 @@
-"""Laplacian forms: ``½ Σ w_ij (y_i − y_j)²`` and the degree form that goes with them."""
+"""Laplacian forms ``½ Σ w_ij (y_i − y_j)²`` and degree forms."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..form import Form, diagonal
 
 
 def degrees(W: Matrix) -> Array:
-    """``W 1`` of sparse weights or of an affinity kept as a form."""
+    """Return ``W 1`` for sparse weights or weights in a form."""
     return W.ones() if isinstance(W, Form) else np.asarray(W.sum(axis=1)).ravel()
 
 
 def counted(W: sp.csr_array, masses: Array | None) -> sp.csr_array:
-    """``m_i w_ij m_j``: the weight between all copies of one sample and all of another, where they stand for several.
+    """Return ``m_i w_ij m_j``: the weight between all duplicates of one sample and all duplicates of another.
 
-    Copies of one sample are no neighbours of each other: they would add to no difference, only to degrees.
+    Duplicates of one sample are not joined to each other: such edges would change degrees only.
     """
     return W if masses is None else sp.csr_array(sp.diags_array(masses) @ W @ sp.diags_array(masses))
 
 
 def laplacian(W: Matrix) -> Form:
-    """``L = diag(W1) − W``, n×n. Symmetric, L1 = 0; PSD when no weight is negative."""
+    """Return ``L = diag(W1) − W``, n×n. Symmetric, L1 = 0; PSD if no weight is negative."""
     if isinstance(W, Form):
         L = diagonal(degrees(W)) - W
         positive = _nowhere_negative(W)
@@ -44,7 +44,7 @@ def laplacian(W: Matrix) -> Form:
 
 
 def _nowhere_negative(W: Form) -> bool:
-    """No entry of W can be negative because none of its parts has one (sufficient, and true of class graphs)."""
+    """Return True if no part of W has a negative entry (sufficient for W, and true for class graphs)."""
     parts = [W.sparse, W.dense, *(F for _, F in W.roots)]
     scales = [a for a, _ in W.roots + W.pairs]
     if W.low_rank is not None:
@@ -54,12 +54,12 @@ def _nowhere_negative(W: Form) -> bool:
 
 
 def degree(W: Matrix) -> Form:
-    """``diag(W1)``, n×n. PSD when no degree is negative; does not kill the constant."""
+    """Return ``diag(W1)``, n×n. PSD if no degree is negative; does not kill the constant."""
     return diagonal(degrees(W))
 
 
 def class_graph(codes: Index) -> Form:
-    """The affinity ``H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37] as a form of rank c: weights 1/n_k inside a class, none across.
+    """Return the affinity ``H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37] as a form of rank c: weights 1/n_k within class k, zero across.
 
     PSD, a projector; unlabelled points have no weight.
     """

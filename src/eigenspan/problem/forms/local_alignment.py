@@ -1,9 +1,8 @@
-"""Alignment forms: local models of every neighbourhood, glued into one n×n matrix ``M = Σ m_i S_i N_i N_iᵀ S_iᵀ``.
+"""Alignment forms: local models of all neighbourhoods, summed to one n×n matrix ``M = Σ m_i S_i N_i N_iᵀ S_iᵀ``.
 
-m_i is the mass of point i, one unless it stands for several equal ones. S_i picks the points of neighbourhood i and the columns
-of N_i are the patterns on them that cost something: whatever is not affine in the tangent plane (LTSA), the second derivatives
-(Hessian LLE), or several reconstruction vectors (modified LLE).
-Every M here is sparse, PSD and kills the constant.
+m_i is the mass of point i (the number of duplicate rows that it stands for). S_i selects the points of neighbourhood i. The columns of N_i
+are the functions on them that are penalised: functions that are not affine in the tangent plane (LTSA), second derivatives (Hessian LLE),
+or several reconstruction vectors (modified LLE). Every M here is sparse, PSD and kills the constant.
 """
 
 from __future__ import annotations
@@ -30,21 +29,21 @@ from ...numerics.eigen import dense
 from ..form import Form
 from .open_planes import OpenPlanes
 
-#: Up to this much `local_work` numpy is done before the compiled loops are loaded: 5,600 rows of 12 neighbours in 3 dimensions.
+#: `local_work` up to which numpy is faster than loading the compiled loops: 5,600 rows of 12 neighbours in 3 dimensions.
 _SMALL = 1.2e7
-#: Up to this many triplets scipy is done before the compiled loops are loaded.
+#: Number of triplets up to which scipy is faster than loading the compiled loops.
 _TRIPLETS = 5_000_000
-#: A share this little above the median is the median: of an odd number of points one has it, and rounding must not decide.
+#: Factor of the median threshold: with an odd number of points one share equals the median, and rounding must not exclude it.
 _MIDDLE = 1.0 + 1e-10
-#: What to do where the local planes are not determined.
+#: Advice if the local planes are not determined.
 _OTHER_PLANES = "Use another number of components or of neighbours."
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """How a block of M is made of its factor F (m, q): ``F diag(signs) Fᵀ + level 11ᵀ/m + diag(own, others, …, others)``.
+    """Formula of a block of M from its factor F (m, q): ``F diag(signs) Fᵀ + level 11ᵀ/m + diag(own, others, …, others)``.
 
-    The first member of a neighbourhood is the point itself. F is much smaller than the block: it alone is kept for every point.
+    The first member of a neighbourhood is the point itself. Only F is stored for every point, because it is much smaller than the block.
     """
 
     signs: Array
@@ -53,13 +52,13 @@ class Blocks:
     level: float = 0.0
 
     def of(self, F: Array) -> Array:
-        """The blocks (b, m, m) of a stack of factors (b, m, q)."""
+        """Return the blocks (b, m, m) for a stack of factors (b, m, q)."""
         m = F.shape[1]
         return (F * self.signs) @ F.transpose(0, 2, 1) + self.level / m + np.diag([self.own, *[self.others] * (m - 1)])
 
 
 def neighbourhood_coordinates(points: Matrix, graph: sp.csr_array) -> Iterator[tuple[Index, Array]]:
-    """Neighbourhoods that contain their own point, first, and their coordinates relative to it: (b, m), (b, m, D)."""
+    """Yield neighbourhoods (b, m), each with its own point first, and their coordinates (b, m, D) relative to it."""
     for rows, columns in neighbourhoods(graph):
         for r, c in neighbourhood_blocks(
             rows, np.hstack([rows[:, None], columns]), width(points, columns.shape[1] + 1)
@@ -89,7 +88,7 @@ def _assemble_compiled(starts: Integers, members: Integers, F: Array, shape: Blo
 
 
 def assembled(n: int, pieces: list[tuple[Index, Array]], shape: Blocks, masses: Array | None) -> Form:
-    """The same, without triplets where these are many."""
+    """Return `_assemble`, but by the compiled loop if there are many triplets."""
     if sum(members.size * members.shape[1] for members, _ in pieces) <= _TRIPLETS:
         return _assemble(n, pieces, shape, masses)
     counts = np.zeros(n, np.int64)
@@ -121,10 +120,9 @@ def _lists(graph: sp.csr_array) -> tuple[Integers, Integers]:
 
 
 def tangent_coordinates(X: Array, d: int, planes: OpenPlanes | None = None) -> Array:
-    """Orthonormal tangent coordinates (b, m, d) of centred neighbourhoods (b, m, D).
+    """Return orthonormal tangent coordinates (b, m, d) of centred neighbourhoods (b, m, D).
 
-    A neighbourhood of lower dimension, such as one of coincident points, has fewer: its further columns are zero, where a
-    factorisation would fill in arbitrary ones.
+    If a neighbourhood has a lower dimension (coincident points, for example), its further columns are zero instead of arbitrary.
     """
     U, s = local_singular_vectors(X)
     if planes is not None:
@@ -133,7 +131,7 @@ def tangent_coordinates(X: Array, d: int, planes: OpenPlanes | None = None) -> A
 
 
 def local_singular_vectors(X: Array) -> tuple[Array, Array]:
-    """Left singular vectors and singular values of centred neighbourhoods (b, m, D), largest first."""
+    """Return left singular vectors and singular values of centred neighbourhoods (b, m, D), largest first."""
     Xc = X - X.mean(axis=1, keepdims=True)
     if X.shape[2] < X.shape[1]:
         return dense.local_axes(Xc)
@@ -149,20 +147,20 @@ def check_local(graph: sp.csr_array, points: Array, d: int, needed: int, what: s
     if not graph.nnz:
         raise GraphError("The graph has no edges: there are no neighbourhoods to model.")
     counts = np.diff(graph.indptr)
-    smallest = int(counts[counts > 0].min())  # a point without neighbours has no model and costs nothing
+    smallest = int(counts[counts > 0].min())  # a point without neighbours has no model and no cost
     if smallest < needed:
         raise GraphError(
-            f"{what} with n_components={d} needs at least {needed} neighbours of every point, but some have {smallest}. "
+            f"{what} with n_components={d} needs at least {needed} neighbours per point, but some points have {smallest}. "
             + (
                 f"Use n_neighbors >= {needed}, or a graph= in which every point has as many (mutual neighbours are fewer)."
                 if graph.shape[0] > needed
-                else f"There are {graph.shape[0]} points that differ: use more data."
+                else f"There are only {graph.shape[0]} distinct points: use more data."
             )
         )
 
 
 def tangent_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Array | None = None) -> Form:
-    """LTSA: the part of an embedding that is not affine in the local tangent coordinates.
+    """Return the form of LTSA: the part of an embedding that is not affine in the local tangent coordinates.
 
     ``N_i N_iᵀ = I − 11ᵀ/m − U_i U_iᵀ`` with U_i the leading d left singular vectors of the centred neighbourhood.
     Cost O(n(k²D + k³)).
@@ -186,7 +184,7 @@ def tangent_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Arr
 
 
 def hessian_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Array | None = None) -> Form:
-    """Hessian LLE: the squared Frobenius norm of the Hessian in local tangent coordinates.
+    """Return the form of Hessian LLE: the squared Frobenius norm of the Hessian in local tangent coordinates.
 
     N_i holds the d(d+1)/2 quadratic monomials of the tangent coordinates, orthogonalised against 1 and the coordinates.
     Cost O(n(k²D + k d⁴)).
@@ -211,28 +209,28 @@ def hessian_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Arr
 
 
 def _quadratics(X: Array, d: int, planes: OpenPlanes) -> Array:
-    """Orthonormal functions (b, m, d(d+1)/2) spanning the quadratics in the tangent coordinates beyond the affine ones."""
+    """Return orthonormal functions (b, m, d(d+1)/2) that span the quadratic functions orthogonal to affine ones."""
     U, pairs = tangent_coordinates(X, d, planes), np.triu_indices(d)
     flat = np.concatenate([np.full((*U.shape[:2], 1), X.shape[1] ** -0.5), U], axis=2)
     products = U[:, :, pairs[0]] * U[:, :, pairs[1]]
     N, s = dense.local_axes(products - flat @ (flat.transpose(0, 2, 1) @ products))
-    return N * (s > 1e-10)[:, None, :]  # a quadratic that is affine on the points is no new function
+    return N * (s > 1e-10)[:, None, :]  # zero if the quadratic function is affine on these points
 
 
 def modified_alignment(
     points: Array, graph: sp.csr_array, d: int, reg: float = 1e-3, *, masses: Array | None = None
 ) -> Form:
-    """Modified LLE: several independent reconstruction vectors per point [Zhang & Wang 2006].
+    """Return the form of modified LLE: several independent reconstruction vectors per point [Zhang & Wang 2006].
 
-    With V the s_i smallest eigenvectors of the local Gram, ``W_i = (1 − α) w 1ᵀ + V (I − 2hhᵀ)`` reflects them so that each
-    reconstructs affinely, ``α = ‖Vᵀ1‖/√s``, and ``N_i = [−1ᵀ; W_i]``: all of them must hold. Cost O(n(k²D + k³)).
+    With V the s_i smallest eigenvectors of the local Gram matrix, ``W_i = (1 − α) w 1ᵀ + V (I − 2hhᵀ)`` reflects them so that the
+    entries of each column sum to one; ``α = ‖Vᵀ1‖/√s`` and ``N_i = [−1ᵀ; W_i]``. Cost O(n(k²D + k³)).
 
-    The reflection takes 1/√s to ``Vᵀ1/‖Vᵀ1‖``, so that with ``û = VVᵀ1/‖VVᵀ1‖`` and ``p = [−1; (1 − α) w + û/√s]``
+    The reflection maps 1/√s to ``Vᵀ1/‖Vᵀ1‖``, so that with ``û = VVᵀ1/‖VVᵀ1‖`` and ``p = [−1; (1 − α) w + û/√s]``
 
         ``N_i N_iᵀ = s p pᵀ + diag(0, I − LLᵀ − û ûᵀ)``
 
-    where L are the other, leading eigenvectors: few, and well determined where V is not. Those of a rank-deficient
-    neighbourhood that belong to no variance count to V.
+    where L holds the leading eigenvectors: they are few, and well determined even if V is not. In a rank-deficient neighbourhood
+    eigenvectors without variance belong to V.
     """
     check_local(graph, points, d, d + 1, "Modified LLE")
     planes = OpenPlanes()
@@ -257,7 +255,7 @@ def _modified_blocks(r: int) -> Blocks:
 
 
 def _leading(points: Array, graph: sp.csr_array) -> Iterator[tuple[Index, Array, Array]]:
-    """Members, eigenvalues (b, r) and eigenvectors (b, k, r) of the local Grams, largest first, filled up to one r by zeros."""
+    """Yield members, eigenvalues (b, r) and eigenvectors (b, k, r) of local Gram matrices, largest first, padded with zeros."""
     r = min(int(np.diff(graph.indptr).max()), points.shape[1])
     for members, near in neighbourhood_coordinates(points, graph):
         X = near[:, 1:]
@@ -274,10 +272,10 @@ def _leading(points: Array, graph: sp.csr_array) -> Iterator[tuple[Index, Array,
 def _reconstructors(
     local: list[tuple[Index, Array, Array]], d: int, reg: float, planes: OpenPlanes
 ) -> list[tuple[Index, Array]]:
-    """Members and factors ``[L, û, √s p]`` (b, m, r + 2) of modified LLE; columns of L that a point does not use are zero."""
+    """Return members and factors ``[L, û, √s p]`` (b, m, r + 2) of modified LLE; unused columns of L are zero."""
     tiny = np.finfo(float).tiny
     shares = []
-    for _, values, _ in local:  # column c: all but the d + c largest eigenvalues, over these
+    for _, values, _ in local:  # column c: the sum of all but the d + c largest eigenvalues, divided by the sum of these
         tails = np.pad(np.cumsum(values[:, ::-1], axis=1)[:, ::-1], [(0, 0), (0, 1)])
         shares.append(tails[:, d:] / np.maximum(np.cumsum(values, axis=1)[:, d - 1 :], tiny))
     eta = max(_MIDDLE * float(np.median(np.concatenate([share[:, 0] for share in shares]))), ROUNDING)
@@ -293,7 +291,7 @@ def _reconstructors(
 
 
 def _ridge_weights(values: Array, V: Array, sums: Array, reg: float) -> Array:
-    """``(G + ridge)⁻¹ 1`` times the ridge, of a ridge relative to the trace of G; its limit where `reg` is zero."""
+    """Return ``ridge · (G + ridge I)⁻¹ 1`` for a ridge relative to the trace of G, or its limit if `reg` is zero."""
     if reg == 0:
         return weights_without_ridge(values, V)
     trace = values.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Local planes that the data leave open: neighbourhoods in which the last axis kept and the first one left out vary alike."""
+"""Check for undetermined local planes: neighbourhoods whose last kept axis and first excluded axis have equal variance."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from ..._types import Array, Integers
 from ...errors import DegenerateWarning, warn
 from ..orientation import TIED
 
-#: Share of the variance of a neighbourhood below which an axis shows rounding.
+#: Share of the variance of a neighbourhood below which the variance of an axis is a rounding error.
 _FLAT = 1e-13
 
 
 class OpenPlanes:
-    """Count such neighbourhoods, a stack of them at a time, and warn of them at the end."""
+    """Count neighbourhoods with an undetermined local plane, a stack at a time, and warn about them at the end."""
 
     def __init__(self) -> None:
         self.open = self.seen = 0
 
     def look(self, squares: Array, kept: int | Integers) -> None:
-        """Take in variances (b, r) along the local axes, largest first, of which `kept` are used: one number, or one for each of b."""
+        """Count a stack with variances (b, r) along the local axes, largest first; `kept` axes are used (one number, or b numbers)."""
         b, r = squares.shape
         self.seen += b
         kept = np.broadcast_to(np.asarray(kept), (b,))
@@ -29,7 +29,7 @@ class OpenPlanes:
         self.open += int(np.sum(close & (beyond > _FLAT * top)))
 
     def warn(self, what: str, advice: str) -> None:
-        """Warn if there are any; `what` is the model, and `advice` what to do."""
+        """Warn if any were found; `what` names the model, and the message ends with `advice`."""
         if self.open:
             warn(
                 f"In {self.open} of {self.seen} neighbourhoods the last local axis of {what} and the next one have the same variance: "

@@ -1,13 +1,13 @@
-"""Affinities: symmetric weights on pairs of samples, which know their own degrees and the forms they make.
+"""Symmetric weights on pairs of samples, with their degrees and the forms derived from them.
 
 ==========  ======================================  =================================
 `Sparse`    weights on the edges of a graph         a sparse matrix
 `ByClass`   1/n_k on all pairs of class k           rank c
-`AllPairs`  heat weights on every pair              blocks, or n×n where that is small
+`AllPairs`  weights of a rule on every pair         blocks, or n×n for small n
 `Paths`     similarities along the best paths       a tree of merges
 ==========  ======================================  =================================
 
-None is an n×n array unless n is small, and a method that takes one kind takes them all.
+None is an n×n array unless n is small. Methods accept all kinds.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from .reconstruction_form import reconstruction, row_stochastic
 
 
 class PairWeights(ABC):
-    """Symmetric weights W, none of them negative, on the pairs of n samples."""
+    """Symmetric, nonnegative weights W on the pairs of n samples."""
 
-    #: The neighbours behind the weights, where there are any.
+    #: The neighbour graph of the weights, if there is one.
     graph: NeighbourGraph | None
 
     @property
@@ -42,11 +42,11 @@ class PairWeights(ABC):
         """W."""
 
     def degrees(self) -> Array:
-        """``W 1``."""
+        """Return ``W 1``."""
         return self.matrix.ones()
 
     def laplacian(self) -> Form:
-        """``L = diag(W1) − W``. PSD, kills the constant."""
+        """Return ``L = diag(W1) − W``. PSD, kills the constant."""
         return laplacian(self.matrix)
 
     def degree(self) -> Form:
@@ -55,15 +55,15 @@ class PairWeights(ABC):
 
     @abstractmethod
     def between_points(self) -> Form:
-        """W without its diagonal: a point is no neighbour of itself."""
+        """Return W without its diagonal: a point is not its own neighbour."""
 
     @abstractmethod
     def row_stochastic(self) -> sp.csr_array | Form | Means:
-        """P, which takes every point to the weighted mean of its neighbours, for products ``P @ Z``; zero where it has none."""
+        """Return P for products ``P @ Z``, the weighted means over the neighbours of each point; zero for a point without neighbours."""
 
     @abstractmethod
     def reconstruction(self) -> Form:
-        """``(I − P)ᵀ(I − P)``, I only where a point has neighbours. PSD, kills the constant."""
+        """Return ``(I − P)ᵀ(I − P)``, where I has zeros for points without neighbours. PSD, kills the constant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Sparse(PairWeights):
 
 @dataclass(frozen=True, eq=False)
 class ByClass(PairWeights):
-    """``H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37]: all points of a class alike, none without a label."""
+    """``H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37]: equal weights within each class, none for unlabelled points."""
 
     classes: Any
     graph: None = None
@@ -112,11 +112,11 @@ class ByClass(PairWeights):
         return self.matrix - diagonal(self.matrix.diagonal())
 
     def row_stochastic(self) -> Form:
-        """H_class itself, a projector: the mean of a class counts the point too [S0, §7.2]."""
+        """Return H_class itself, a projector: the mean of a class includes the point [S0, §7.2]."""
         return self.matrix
 
     def reconstruction(self) -> Form:
-        """``I − H_class`` on the labelled points: a projector is its own square."""
+        """Return ``I − H_class`` on the labelled points: a projector is equal to its square."""
         return self.laplacian()
 
 
@@ -137,7 +137,7 @@ def weights_on(graph: NeighbourGraph, weights: str | Bindable, points: Matrix) -
 
 
 class _Implicit(PairWeights):
-    """Weights that are only multiplied with."""
+    """Weights that support products only."""
 
     def row_stochastic(self) -> Means:
         return Means(self.between_points())
@@ -149,7 +149,7 @@ class _Implicit(PairWeights):
 
 @dataclass(frozen=True, eq=False)
 class AllPairs(_Implicit):
-    """A weight on every pair, as `pair_affinity` makes it; one on the diagonal, which degrees count and means do not."""
+    """Weights on every pair, from `pair_affinity`; the ones on the diagonal are part of degrees but not of means."""
 
     W: Form
     graph: None = None
@@ -182,7 +182,7 @@ class Paths(_Implicit):
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """``P = diag(1/d) W`` with d = W1, by products with W alone."""
+    """``P = diag(1/d) W`` with d = W1, by products with W."""
 
     W: Form
 
@@ -195,7 +195,7 @@ class Means:
         return np.asarray((self.share * (self.W @ Z).T).T)
 
     def residual(self) -> Form:
-        """``(I − P)ᵀ(I − P)``, written out where W is."""
+        """Return ``(I − P)ᵀ(I − P)``, as a dense array if W is dense."""
         part = _Residual(self, np.ones(self.W.n))
         if self.W.dense is not None:
             return Form(self.W.n, dense=part.to_dense())
@@ -210,7 +210,7 @@ class _Residual:
     s: Array
 
     def _left(self, Z: Array) -> Array:
-        """``(I − P) diag(s) Z``."""
+        """Return ``(I − P) diag(s) Z``."""
         Z = (self.s * Z.T).T
         return ((self.P.share > 0) * Z.T).T - self.P @ Z
 
@@ -220,12 +220,12 @@ class _Residual:
         return (self.s * out.T).T
 
     def quadratic(self, Z: Matrix) -> Array:
-        """``Z'MZ`` as a square, for dense Z or anything that hands out its rows."""
+        """Return ``Z'MZ`` as a square, for dense Z or a table that supports slices."""
         R = self._left(Z[:])
         return R.T @ R
 
     def diagonal(self) -> Array:
-        """O(n²) products, a few columns of I at a time: for tests, no fit needs it."""
+        """Return the diagonal by O(n²) products, a few columns of I at a time; only tests need it."""
         n, step = self.s.size, 64
         columns = (np.eye(n, min(step, n - i), -i) for i in range(0, n, step))
         return np.concatenate([np.sum(self._left(E) ** 2, axis=0) for E in columns])
@@ -238,7 +238,7 @@ class _Residual:
         return R.T @ R
 
     def bound(self) -> float:
-        """``‖I − P‖₁ ‖I − P‖_∞ max s²``: rows of P sum to one, and its columns to Wd⁻¹."""
+        """Return ``‖I − P‖₁ ‖I − P‖_∞ max s²``: rows of P sum to one, and its columns to Wd⁻¹."""
         columns = float((self.P.W @ self.P.share).max(initial=0.0))
         return 2.0 * (1.0 + columns) * float((self.s**2).max(initial=0.0))
 

@@ -1,4 +1,4 @@
-"""Reconstruction forms: ``‖Y − W Y‖²``, the cost of rebuilding every point from its neighbours."""
+"""Reconstruction forms: ``‖Y − W Y‖²``, the error of reconstructing every point from its neighbours."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..form import Form
 
 
 def reconstruction(W: Matrix, masses: Array | None = None) -> Form:
-    """``M = (I − W)ᵀ diag(masses) (I − W)`` of sparse weights, n×n, kept as its factor. PSD; M1 = 0 where the rows of W sum to one.
+    """Return ``M = (I − W)ᵀ diag(masses) (I − W)``, n×n, for sparse weights, stored as a factor. PSD; M1 = 0 if rows of W sum to one.
 
-    Without masses every sample counts once.
+    ``masses=None`` means one for every sample.
     """
     W = sp.csr_array(W)
     sums = np.asarray(W.sum(axis=1)).ravel()
-    F = sp.csr_array(sp.diags_array((sums != 0).astype(float)) - W)  # a point nothing reconstructs costs nothing
+    F = sp.csr_array(sp.diags_array((sums != 0).astype(float)) - W)  # a point without weights has no error
     if masses is not None:
         F = sp.csr_array(sp.diags_array(np.sqrt(masses)) @ F)
     constant = bool(np.allclose(sums[sums != 0], 1.0))
@@ -24,6 +24,6 @@ def reconstruction(W: Matrix, masses: Array | None = None) -> Form:
 
 
 def row_stochastic(W: sp.csr_array) -> sp.csr_array:
-    """Weights divided by their row sums, so that they reconstruct by averaging; empty rows stay empty."""
+    """Return weights divided by their row sums, so that a product with them is an average; empty rows stay empty."""
     sums = np.asarray(W.sum(axis=1)).ravel()
     return sp.csr_array(sp.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ W)
