@@ -89,10 +89,10 @@ def test_neither_convention() -> None:
         raise ZeroDivisionError("by zero")
 
     with pytest.raises(
-        KernelError, match=r"Of 3 and 2 rows it raised ZeroDivisionError \(by zero\); of two rows it raised"
+        KernelError, match=r"For 3 and 2 rows it raised ZeroDivisionError \(by zero\); for two rows it raised"
     ):
         es.KernelPCA(2, kernel=broken).fit(points())
-    with pytest.raises(KernelError, match=r"of two rows it returned shape \(4,\)"):
+    with pytest.raises(KernelError, match=r"for two rows it returned shape \(4,\)"):
         es.KernelPCA(2, kernel=lambda x, y: x * y[..., :1, :] if y.ndim == 2 else x * y).fit(points())
 
 

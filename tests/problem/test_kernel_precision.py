@@ -72,9 +72,9 @@ def routed(condition: float, offset: float) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:The points have only:eigenspan.errors.FlatWarning")
-def test_axes_of_small_features_are_said_to_be_rounded() -> None:
+def test_axes_of_small_features_are_reported_as_rounded() -> None:
     p = routed(1e6, 0.0)
-    with pytest.warns(PrecisionWarning, match="Axis . is known to .* of its extent"):
+    with pytest.warns(PrecisionWarning, match="Axis . has an error of .* of its extent"):
         es.OLPP(2, kernel=KERNELS["rbf"]).fit(p.X)
     es.OLPP(2, kernel=KERNELS["rbf"]).fit(routed(1.0, 0.0).X)
 

@@ -683,7 +683,7 @@ def _nan(a: Any, b: Any) -> Any:
     ("kernel", "words"),
     [
         ("rbg", ["kernel='rbg' is unknown", "rbf", "precomputed"]),
-        (_ones, ["_ones must be a function of two arrays of rows", "Of 3 and 2 rows it returned shape (3,)"]),
+        (_ones, ["_ones must be a function of two arrays of rows", "For 3 and 2 rows it returned shape (3,)"]),
         (_nan, ["900 values that are NaN or infinite"]),
         (es.KNN(), ["neither a name, a Kernel, nor a function"]),
         (es.Kernel("rbf", gamma=-1.0), ["gamma=-1.0", "positive"]),

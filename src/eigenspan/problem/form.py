@@ -308,7 +308,6 @@ def _sum(a: Matrix | None, b: Matrix | None) -> Matrix | None:
     return b if a is None else a if b is None else a + b
 
 
-
 def _gathered(S: sp.csr_array, Z: CentredRows) -> Iterator[tuple[slice, Array]]:
     """Yield ``S @ Z`` a few rows at a time, with only the needed rows of Z in memory."""
     n, D = S.shape[0], Z.shape[1]

@@ -124,7 +124,10 @@ class KernelRows:
             return kernel_values(K, X.shape[0], Z.shape[0])
         if self.centre is not None:  # far from the origin, products lose the digits in which points differ
             near = moved(X, self.centre)
-            X, Z = near, near if Z is X else moved(Z, self.centre)  # the same array again, so that distances to itself are zero
+            X, Z = (
+                near,
+                near if Z is X else moved(Z, self.centre),
+            )  # the same array again, so that distances to itself are zero
         if self.kernel == "cosine":
             X, Z = visible_rows(X), visible_rows(Z)
         if self.kernel in _WRITING:
@@ -338,7 +341,7 @@ def _each_row(X: Matrix) -> Iterable[Matrix]:
     return (X[i : i + 1] for i in range(X.shape[0])) if sp.issparse(X) else X
 
 
-def as_block_kernel(function: Callable[..., Array], X: Matrix) -> Callable[..., Array]:
+def as_block_kernel(function: Callable[..., Matrix], X: Matrix) -> Callable[..., Matrix]:
     """Return the function if it takes two arrays of rows, or a `RowKernel` if it takes two rows; decided by calls with rows of X.
 
     A function of arrays returns the p×q matrix, with the same values for one row as for several. Any other function must return a single
@@ -361,7 +364,7 @@ def as_block_kernel(function: Callable[..., Array], X: Matrix) -> Callable[..., 
     ) from (refusal or row_refusal)
 
 
-def _attempt(function: Callable[..., Array], X: Matrix, Z: Matrix) -> tuple[Array | None, Exception | None]:
+def _attempt(function: Callable[..., Matrix], X: Matrix, Z: Matrix) -> tuple[Array | None, Exception | None]:
     """Return the values of a function, or the exception that it raised or that its values caused."""
     try:
         with np.errstate(all="ignore"):
@@ -369,7 +372,7 @@ def _attempt(function: Callable[..., Array], X: Matrix, Z: Matrix) -> tuple[Arra
     except Exception as failure:
         return None, failure
     try:
-        return real_numbers(found.toarray() if sp.issparse(found) else found, "its values", KernelError), None
+        return real_numbers(found.toarray() if is_sparse(found) else found, "its values", KernelError), None
     except KernelError as refusal:
         return None, refusal
 
@@ -416,7 +419,9 @@ def feature_axes(rows: object, K: Array, size: float, rtol: float = 1e-10) -> Ar
     linear, noise = getattr(rows, "kernel", None) == "linear", 8 * np.finfo(float).eps * np.sqrt(K.shape[0]) * size
     left = values[~keep & (values > (rounding if linear else max(noise, rtol * top)))]
     if left.size:
-        kernel = "linear kernel, whose values are squares," if linear else "kernel, which is rounded at its largest value,"
+        kernel = (
+            "linear kernel, whose values are squares," if linear else "kernel, which is rounded at its largest value,"
+        )
         warn(
             f"{left.size} of {left.size + int(keep.sum())} directions were left out: the points vary along them by "
             f"{np.sqrt(left[0] / top):.0e} of the largest, and the {kernel} resolves directions above "

@@ -50,8 +50,22 @@ class Map:
 
     def __call__(self, X: Matrix) -> Array:
         step = max(1, int(_BLOCK_BYTES / (8 * max(self.coef.shape[0], 1))))
-        if X.shape[0] > step:
-            return np.vstack([self(X[i : i + step]) for i in range(0, X.shape[0], step)])
+        if X.shape[0] <= step:
+            return self._block(X)
+        return np.vstack([self._block(X[i : i + step]) for i in range(0, X.shape[0], step)])
+
+    def then(self, T: Array, shift: Array | None = None) -> Map:
+        """Return the map followed by ``y -> y T + shift``."""
+        moved = shift if self.shift is None else self.shift @ T if shift is None else self.shift @ T + shift
+        placed = None if self.embedding is None else self.embedding @ T if shift is None else self.embedding @ T + shift
+        return replace(self, coef=self.coef @ T, shift=moved, embedding=placed)
+
+    @property
+    def width(self) -> int:
+        """Dimension of the embedding space."""
+        return int(self.coef.shape[1])
+
+    def _block(self, X: Matrix) -> Array:
         if self.dense and is_sparse(X):
             X = X.toarray()
         R = self.rows(X)
@@ -68,18 +82,6 @@ class Map:
             index = self.known(X)
             Y[index >= 0] = self.embedding[index[index >= 0]]
         return Y
-
-    def then(self, T: Array, shift: Array | None = None) -> Map:
-        """Return the map followed by ``y -> y T + shift``."""
-        moved = shift if self.shift is None else self.shift @ T if shift is None else self.shift @ T + shift
-        placed = None if self.embedding is None else self.embedding @ T if shift is None else self.embedding @ T + shift
-        return replace(self, coef=self.coef @ T, shift=moved, embedding=placed)
-
-    @property
-    def width(self) -> int:
-        """Dimension of the embedding space."""
-        return int(self.coef.shape[1])
-
 
 
 @dataclass(frozen=True, eq=False)

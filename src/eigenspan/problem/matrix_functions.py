@@ -107,7 +107,9 @@ class FunctionOf:
         """All eigenpairs of A except N, smallest first. Cost O(n³) and three n×n arrays."""
         require(32.0 * self.n**2, f"The eigenvectors of a {self.n}×{self.n} matrix", "Fit fewer points.")
         M, q = self.form.to_dense(), 0
-        if self.removed is not None:  # shifted beyond the largest eigenvalue, so that rounding cannot mix them with small ones
+        if (
+            self.removed is not None
+        ):  # shifted beyond the largest eigenvalue, so that rounding cannot mix them with small ones
             q = self.removed.shape[1]
             M = M + 4 * max(self.form.norm(), 1.0) * (self.removed @ self.removed.T)
         values, U = dense.eigenpairs(dense.symmetric(M))

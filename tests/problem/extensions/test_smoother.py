@@ -309,7 +309,7 @@ def test_what_cannot_be_used_is_refused() -> None:
         kernel_map(graph, X, order=30)
     with pytest.raises(InputError, match=r"shape \(79, 4\); it must have 80 rows"):
         eigenfunctions(graph, X, F[1:])
-    with pytest.raises(InputError, match="the graph has 80 nodes, but there are 79 points"):
+    with pytest.raises(InputError, match="The graph has 80 nodes, but there are 79 points"):
         kernel_map(graph, X[1:])
     for build in (lambda g, Z: eigenfunctions(g, Z, F), kernel_map):
         with pytest.raises(InputError, match="no kernel width can be derived"):
@@ -321,5 +321,5 @@ def test_a_ridge_too_small_for_coincident_rows(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(module, "predict_fill", lambda S: SimpleNamespace(seconds=0.0))
     X, F = np.vstack([cloud(80), cloud(80)]), np.vstack([centred_cloud(80), centred_cloud(80)])
     Y, spectrum = principal(F)
-    with pytest.raises(InputError, match="Raise eta=1e-18"):
+    with pytest.raises(InputError, match="Use a larger value than eta=1e-18"):
         eigenfunctions(KNN(6).build(X), X, F, eta=1e-18)(Y, spectrum)

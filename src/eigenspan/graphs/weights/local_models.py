@@ -63,7 +63,9 @@ def _leading_axes(
     """Return the r leading singular vectors of every neighbourhood, (members, r + more), and r + beyond squared singular values."""
     out, values = np.zeros((members.size, r + more)), np.zeros((starts.size - 1, r + beyond))
     step, longest = _step(starts, points.shape[1]), int(np.diff(starts).max(initial=0)) - (not centred)
-    loop = _wide_axes_of_all if longest <= points.shape[1] else _axes_of_all  # two loops, so that only one needs compiling
+    loop = (
+        _wide_axes_of_all if longest <= points.shape[1] else _axes_of_all
+    )  # two loops, so that only one needs compiling
     in_pieces(loop, starts.size - 1, step, _plain(points), starts, members, centred, values, out)
     return out, values
 

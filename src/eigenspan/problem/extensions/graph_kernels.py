@@ -140,7 +140,9 @@ class GraphKernel(DataKernel):
             )
         matrix, joining = self._function(graph, X)
         F = matrix.factor(self.rank)
-        if isinstance(matrix.function, Diffused):  # functions that are constant on a component have eigenvalue exp(0) = 1
+        if isinstance(
+            matrix.function, Diffused
+        ):  # functions that are constant on a component have eigenvalue exp(0) = 1
             F = np.hstack([np.asarray(matrix.removed), F])
         return GraphRows(self, F, known, joining, labels)
 

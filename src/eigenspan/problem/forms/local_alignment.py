@@ -275,7 +275,11 @@ def _reconstructors(
     """Return members and factors ``[L, û, √s p]`` (b, m, r + 2) of modified LLE; unused columns of L are zero."""
     tiny = np.finfo(float).tiny
     shares = []
-    for _, values, _ in local:  # column c: the sum of all but the d + c largest eigenvalues, divided by the sum of these
+    for (
+        _,
+        values,
+        _,
+    ) in local:  # column c: the sum of all but the d + c largest eigenvalues, divided by the sum of these
         tails = np.pad(np.cumsum(values[:, ::-1], axis=1)[:, ::-1], [(0, 0), (0, 1)])
         shares.append(tails[:, d:] / np.maximum(np.cumsum(values, axis=1)[:, d - 1 :], tiny))
     eta = max(_MIDDLE * float(np.median(np.concatenate([share[:, 0] for share in shares]))), ROUNDING)
