@@ -45,7 +45,7 @@ def test_json_output_is_valid(iris):
     assert (first["name"], first["holds"], first["confirmed"]) == ("mds-pca", True, True)
     assert first["degrees"] < 1e-4
     assert (second["holds"], second["degrees"], second["confirmed"]) == (False, None, None)
-    assert second["found"] == "no classes are given"
+    assert second["found"] == "y has no classes"
 
 
 def test_failed_theorem_sets_the_exit_code(monkeypatch):

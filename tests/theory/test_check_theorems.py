@@ -1,4 +1,4 @@
-"""Theorems on a user's data: what is reported, which rows are taken, what is refused, and that the page has every statement."""
+"""`check_theorems`: reports, selection of rows, errors, and the page of theorems."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def one(name: str, X: Any, y: Any = None, **how: Any) -> TheoremResult:
 
 
 # ---------------------------------------------------------------------- the report
-def test_a_report_says_it_in_three_ways() -> None:
+def test_a_report_has_results_a_frame_and_text() -> None:
     report = check_theorems(X, Y, names=FAST)
     assert [result.theorem.name for result in report.results] == FAST
     assert (report.n_samples, report.n_distinct) == (150, 149)
@@ -42,13 +42,13 @@ def test_a_report_says_it_in_three_ways() -> None:
     assert "3 of 3 statements" in text
 
 
-def test_without_labels_statements_on_labels_do_not_apply() -> None:
+def test_statements_about_labels_do_not_apply_without_labels() -> None:
     report = check_theorems(X, names=FAST)
     assert [result.theorem.name for result in report.unmet] == ["lda-lpp-npp"]
-    assert report.unmet[0].found == "no classes are given"
+    assert report.unmet[0].found == "y has no classes"
     assert report.unmet[0].confirmed is None
     assert report.failed == ()
-    assert "of 1 more the condition" in report.summary()
+    assert "the condition of 1 more does not hold" in report.summary()
 
 
 def _result(**measured: Any) -> TheoremResult:
@@ -69,23 +69,23 @@ def _result(**measured: Any) -> TheoremResult:
         ({"relative": 1e-3, "order": 1.2}, False),
     ],
 )
-def test_what_counts_as_confirmed(measured: dict[str, float], confirmed: bool) -> None:
+def test_tolerances_for_confirmed(measured: dict[str, float], confirmed: bool) -> None:
     result = _result(**measured)
     assert result.confirmed is confirmed
     assert TheoremReport((result,), 1, 1).failed == (() if confirmed else (result,))
 
 
 # ---------------------------------------------------------------------- which rows and dimensions
-def test_conditions_are_made_of_the_data() -> None:
+def test_rows_and_dimensions_are_selected_such_that_conditions_hold() -> None:
     roll, _ = make_swiss_roll(300, random_state=0)
     assert one("lpp-le", roll).rows == 4  # affinely independent rows of three columns
     assert one("mvu-all-pairs", roll).rows == 30
-    wide = np.c_[X, np.ones(150), X[:, 0] - X[:, 1]]  # a constant and a combination
+    wide = np.c_[X, np.ones(150), X[:, 0] - X[:, 1]]  # a constant column and a linear combination
     for name in ("lda-lpp-npp", "opca-lda", "opca-layers", "lpp-ritz"):
         assert one(name, wide, Y).confirmed, name
 
 
-def test_a_subspace_that_is_not_determined_is_not_compared() -> None:
+def test_undetermined_subspaces_are_not_compared() -> None:
     square = np.stack(np.meshgrid(np.arange(8.0), np.arange(8.0)), -1).reshape(-1, 2)
     result = one("mds-pca", square)
     assert not result.holds
@@ -96,7 +96,7 @@ def test_a_subspace_that_is_not_determined_is_not_compared() -> None:
     assert cut(np.array([3.0, 1.0, 1.0 - 1e-12, 1.0 - 2e-12]))[0] == 1
 
 
-def test_many_rows_are_thinned_by_the_seed() -> None:
+def test_many_rows_are_sampled_by_the_seed() -> None:
     many = cloud(2500, 4)
     report = check_theorems(many, names="mutual-information")
     assert (report.n_samples, report.n_distinct) == (2500, 2000)
@@ -128,7 +128,7 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
 )
 @pytest.mark.parametrize("labels", ["none", "two", "one"])
 @pytest.mark.every(4)
-def test_data_as_they_come(data: Any, labels: str) -> None:
+def test_difficult_data(data: Any, labels: str) -> None:
     y = {"none": None, "one": np.zeros(len(data)), "two": np.arange(len(data)) // 5 % 2}[labels]
     names = [name for name, theorem in all_theorems().items() if labels == "none" or theorem.subject == "Labels"]
     report = check_theorems(data, y, names=names)
@@ -138,7 +138,7 @@ def test_data_as_they_come(data: Any, labels: str) -> None:
 
 
 # ---------------------------------------------------------------------- input
-def test_any_kind_of_table() -> None:
+def test_kinds_of_tables() -> None:
     before = X.copy()
     plain = one("mds-pca", X)
     for table in (pd.DataFrame(X), sp.csr_array(X), X.tolist(), np.asfortranarray(X)):
@@ -163,16 +163,16 @@ def test_any_kind_of_table() -> None:
         (lambda: check_theorems(X, random_state=-1), InputError, ("random_state",)),
     ],
 )
-def test_what_cannot_be_used_is_said(call: Any, error: type[Exception], words: tuple[str, ...]) -> None:
+def test_invalid_input_is_refused(call: Any, error: type[Exception], words: tuple[str, ...]) -> None:
     with pytest.raises(error, match=says(*words)):
         call()
 
 
-def test_more_neighbours_than_rows_are_all_of_them() -> None:
+def test_more_neighbours_than_rows_use_all_rows() -> None:
     assert one("ratio-cut", X[::5], n_neighbors=1000).confirmed
 
 
-def test_neighbours_are_added_until_the_graph_hangs_together() -> None:
+def test_neighbours_are_added_until_the_graph_is_connected() -> None:
     islands = np.vstack([cloud(20, 2), cloud(20, 2) + 100])
     assert one("ratio-cut", islands, n_neighbors=3).confirmed
     assert Data(islands, k=3).graph.distances.nnz // 40 >= 20

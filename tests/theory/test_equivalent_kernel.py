@@ -1,4 +1,4 @@
-"""The kernel behind each method: its matrix built by hand, kernel PCA of it, and its values at new points."""
+"""Equivalent kernels: matrices computed independently, kernel PCA of them, and values at new points."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ H = np.eye(len(X)) - 1 / len(X)
 
 
 def weights(sigma: float | None = None) -> Any:
-    """Heat weights of the K-nearest-neighbour graph, built without the library; σ is half the median distance."""
+    """Return heat weights of the K-nearest-neighbour graph, computed without the library; σ is half the median distance."""
     D = pairwise_distances(X)
     near = np.zeros(D.shape, dtype=bool)
     np.put_along_axis(near, np.argsort(D + np.diag(np.full(len(D), np.inf)), axis=1)[:, :K], True, axis=1)
@@ -70,7 +70,7 @@ def deflated_power(alpha: float, t: int) -> Any:
 
 
 # ---------------------------------------------------------------------- the table
-#: Method, form, the matrix by hand (before or after centring), what is taken out.
+#: Method, form, the matrix (before or after centring), and the kind of centring.
 TABLE: dict[str, tuple[Any, str, Any, str]] = {
     "PCA": (es.PCA(2), "auto", lambda e: H @ X @ X.T @ H, "centred"),
     "PPCA": (es.PPCA(2), "auto", lambda e: H @ X @ X.T @ H, "centred"),
@@ -131,7 +131,7 @@ TABLE: dict[str, tuple[Any, str, Any, str]] = {
 }  # fmt: skip
 
 
-#: Embeddings that are roots of their kernel.
+#: Methods whose embedding is a square root of the kernel.
 GRAMS = {"PCA", "KernelPCA", "MDS", "Isomap", "KernelIsomap", "CommuteTime", "Diffusion", "MVU", "LPP", "LDA", "SIR"}
 
 
@@ -164,7 +164,7 @@ def case(request: Any, fits: Any) -> Any:
     return request.param, fitted, equivalent_kernel(fitted, X, form=form), by_hand, centring
 
 
-def test_the_matrix_is_what_the_table_says(case: Any) -> None:
+def test_the_matrix_equals_its_definition(case: Any) -> None:
     _, fitted, kernel, by_hand, centring = case
     expected = by_hand(fitted)
     assert kernel.centring == centring
@@ -176,32 +176,32 @@ def test_the_matrix_is_what_the_table_says(case: Any) -> None:
     assert kernel.condition
 
 
-def test_kernel_pca_of_it_is_the_method(case: Any) -> None:
+def test_kernel_pca_of_the_kernel_is_the_method(case: Any) -> None:
     _, fitted, kernel, by_hand, _ = case
     assert kernel.discrepancy() < DEGREES
     assert kernel.resolution() < DEGREES
-    # and without anything of the library but what is said to be taken out and multiplied
+    # the same with numpy only, given the removed vectors and the row scale
     N = kernel.removed
     P = np.eye(kernel.n) if N is None else np.eye(kernel.n) - N @ N.T
     U = la.eigh(P @ by_hand(fitted) @ P)[1][:, ::-1][:, : fitted.embedding_.shape[1]]
     assert angle(U if kernel.row_scale is None else kernel.row_scale[:, None] * U, fitted.embedding_) < DEGREES
 
 
-def test_scales_of_the_axes_are_those_of_the_method_where_it_has_them(case: Any) -> None:
-    """Embeddings that are roots of a Gram matrix have its inner products, not only its axes."""
+def test_inner_products_equal_those_of_methods_that_maximise_a_gram_matrix(case: Any) -> None:
+    """These embeddings have the inner products of the kernel, not only its axes."""
     name, fitted, kernel, _, _ = case
     if name.split("-")[0] in GRAMS and kernel.form != "shifted":
         assert relative(kernel.embed() @ kernel.embed().T, fitted.embedding_ @ fitted.embedding_.T) < 1e-7
 
 
-def test_training_points_have_their_own_rows_and_places(case: Any) -> None:
+def test_training_points_have_their_rows_of_the_kernel_and_positions(case: Any) -> None:
     _, _, kernel, _, _ = case
     assert relative(kernel.rows(X), kernel.centred_matrix) < 1e-8
     assert relative(kernel.transform(X), kernel.embed()) < 1e-8
 
 
 def test_new_points_by_equation_seven(case: Any) -> None:
-    """The formula written out with the rows, and the method's own map, which is the same but right beside a training point."""
+    """Compare with the explicit formula, and with the map of the method, which differs only close to training points."""
     name, fitted, kernel, _, _ = case
     N, K_ = kernel.removed, kernel.centred_matrix
     values, U = la.eigh(K_)
@@ -213,7 +213,7 @@ def test_new_points_by_equation_seven(case: Any) -> None:
         assert np.abs(rows @ N).max() < 1e-8 * np.abs(rows).max()
     by_formula = rows @ (U / np.sqrt(values))
     placed = kernel.transform(NEW)
-    size = np.linalg.norm(placed, axis=1)  # the scale of a row is one number for all axes
+    size = np.linalg.norm(placed, axis=1)  # the scale of a row is the same for all axes
     ratio = np.linalg.norm(by_formula, axis=1) / size
     assert kernel.row_scale is not None or relative(ratio, np.ones(len(NEW))) < 1e-6
     T = la.lstsq(
@@ -227,8 +227,8 @@ def test_new_points_by_equation_seven(case: Any) -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
-def test_affinities_of_new_points_by_hand(alpha: float) -> None:
-    """k(x, ·) is a step of the walk from x, w(x, x_j)/√(d(x) d_j), carried on by S^(2t − 1); all pairs are joined here."""
+def test_affinities_of_new_points_equal_their_definition(alpha: float) -> None:
+    """k(x, ·) is a step of the walk from x, w(x, x_j)/√(d(x) d_j), times S^(2t − 1); all pairs have an edge here."""
     W, new = (np.exp(-(pairwise_distances(rows, X) ** 2) / 60) for rows in (X, NEW))
     np.fill_diagonal(W, 0.0)
     given = {"graph": "precomputed", "weights": "precomputed"}
@@ -253,19 +253,19 @@ def normalised_rows(W: Any, degrees: Any) -> Any:
 
 
 def _away(fitted: Any) -> Any:
-    """New points that lie farther than a tenth of its spacing from every training point: there the walk alone places them."""
+    """Return a mask of new points at a distance from all training points; only the walk determines their positions."""
     D = pairwise_distances(X)
     spacing = np.where(D > 0, D, np.inf).min(axis=1)
     E = pairwise_distances(NEW, X)
     return (0.11 * spacing < E).all(axis=1)
 
 
-def test_most_new_points_are_away() -> None:
+def test_most_new_points_are_at_a_distance() -> None:
     assert _away(None).sum() > len(NEW) / 2
 
 
 # ---------------------------------------------------------------------- what the table of the paper has wrong
-def test_centring_the_normalised_affinity_is_another_subspace(fits: Any) -> None:
+def test_centring_the_normalised_affinity_gives_another_subspace(fits: Any) -> None:
     kernel = equivalent_kernel(fits[str(TABLE["LE"][0])])
     wrong = replace(kernel, removed=np.full((len(X), 1), len(X) ** -0.5))
     assert wrong.discrepancy() > 0.1
@@ -278,12 +278,12 @@ def test_the_plain_pseudo_inverse_is_the_ratio_cut(fits: Any) -> None:
     assert angle(plain, fits[str(TABLE["LE"][0])].embedding_) > 0.1
 
 
-def test_the_shifted_matrix_is_semidefinite_not_definite(fits: Any) -> None:
+def test_the_shifted_matrix_is_only_semidefinite(fits: Any) -> None:
     values = la.eigvalsh(equivalent_kernel(fits[str(TABLE["LLE"][0])]).matrix)
     assert abs(values[0]) < 1e-10 * values[-1]
 
 
-def test_the_negative_part_of_geodesics_is_told(fits: Any) -> None:
+def test_the_smallest_eigenvalue_of_geodesics_is_reported(fits: Any) -> None:
     kernel = equivalent_kernel(fits[str(TABLE["Isomap"][0])])
     low = la.eigvalsh(kernel.matrix)[0]
     assert low < 0
@@ -312,9 +312,7 @@ def test_landmarks(estimator: Any) -> None:
     assert kernel.n == (90 if isinstance(estimator, es.LLE | es.LaplacianEigenmaps) else len(X))
     assert kernel.discrepancy() < DEGREES
     assert relative(kernel.transform(X[kernel.points]), kernel.embed()) < 1e-8
-    if not isinstance(
-        estimator, es.LaplacianEigenmaps
-    ):  # whose map is another than that of eq. 7 where it is asked to be harmonic
+    if not isinstance(estimator, es.LaplacianEigenmaps):  # a harmonic map differs from eq. 7
         assert kernel.extension_discrepancy(NEW) < 1e-6
 
 
@@ -327,7 +325,7 @@ def test_landmarks(estimator: Any) -> None:
     ],
     ids=lambda e: type(e).__name__,
 )  # fmt: skip
-def test_copies_of_a_row_are_one_point_that_counts(estimator: Any) -> None:
+def test_duplicate_rows_are_one_point_with_a_mass(estimator: Any) -> None:
     repeated = np.vstack([X[:90], X[:25], X[:5]])
     kernel = equivalent_kernel(quietly(lambda: estimator.fit(repeated)))
     assert kernel.n == 90
@@ -339,7 +337,7 @@ def test_copies_of_a_row_are_one_point_that_counts(estimator: Any) -> None:
 @pytest.mark.parametrize(
     "name", ["PCA", "KernelPCA", "LE", "LE-pseudo", "LLE", "LLE-pseudo", "Diffusion", "CommuteTime", "LPP"]
 )
-def test_many_points_are_not_written_out(name: str, fits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_points_need_no_dense_matrix(name: str, fits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     estimator, form, *_ = TABLE[name]
     fitted = fits[str(estimator)]
     small = equivalent_kernel(fitted, X, form=form)
@@ -354,7 +352,7 @@ def test_many_points_are_not_written_out(name: str, fits: Any, monkeypatch: pyte
     assert large.transform(NEW).shape == (len(NEW), 2)
 
 
-def test_memory_is_asked_for_before_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_checked_before_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = equivalent_kernel(es.LLE(2, n_neighbors=8).fit(roll(500)))
     monkeypatch.setenv("EIGENSPAN_MEMORY", "1M")
     with pytest.raises(MemoryLimitError, match="500×500 kernel matrix"):
@@ -374,7 +372,7 @@ def test_containers_and_precision() -> None:
     assert single.discrepancy() < DEGREES
 
 
-def test_it_is_pickled_and_changes_nothing(fits: Any) -> None:
+def test_kernels_can_be_pickled_and_change_no_fit(fits: Any) -> None:
     fitted = fits[str(TABLE["LE"][0])]
     before, attributes = fitted.embedding_.copy(), set(vars(fitted))
     kernel = equivalent_kernel(fitted)
@@ -408,13 +406,13 @@ def test_more_or_fewer_axes(fits: Any) -> None:
     ],
     ids=str,
 )
-def test_what_has_no_such_kernel_is_told(estimator: Any, more: Any, words: str) -> None:
+def test_methods_without_such_a_kernel_are_refused(estimator: Any, more: Any, words: str) -> None:
     fitted = quietly(lambda: estimator.fit(X))
     with pytest.raises(InputError, match=words):
         equivalent_kernel(fitted, **more)
 
 
-def test_two_views_and_others_have_none() -> None:
+def test_views_pipelines_and_missing_entries_are_refused() -> None:
     with pytest.raises(InputError, match="several views"):
         equivalent_kernel(es.CCA(1).fit(X[:, :2], X[:, 1:]))
     with pytest.raises(InputError, match="last step"):
@@ -435,7 +433,7 @@ def test_new_points_are_checked(fits: Any) -> None:
         kernel.rows(np.full((1, 3), np.nan))
 
 
-def test_a_map_that_is_no_kernel_is_told() -> None:
+def test_new_points_are_refused_if_the_map_is_not_that_of_the_kernel() -> None:
     kernel = equivalent_kernel(quietly(lambda: es.MVU(2, n_neighbors=5, extension="kernel-map").fit(X)))
     assert kernel.discrepancy() < DEGREES
     with pytest.raises(InputError, match="no value at new points"):

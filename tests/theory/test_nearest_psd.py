@@ -1,4 +1,4 @@
-"""The nearest positive semidefinite matrix: optimal, for any square matrix, told by how far it is."""
+"""`nearest_psd`: optimality for any square matrix, and its distance."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def random_matrix(n: int, seed: int, symmetric: bool = False) -> Any:
 @SEEDS
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("n", [1, 2, 7, 40])
-def test_it_is_the_projection_on_the_cone(n: int, symmetric: bool, seed: int) -> None:
-    """P is PSD, and no PSD matrix lies on A's side of it: ⟨A − P, Q − P⟩ ≤ 0 for every PSD Q is what makes it the nearest."""
+def test_the_result_is_the_projection_to_the_cone(n: int, symmetric: bool, seed: int) -> None:
+    """P is the nearest PSD matrix if and only if it is PSD and ⟨A − P, Q − P⟩ ≤ 0 for every PSD Q."""
     A = random_matrix(n, seed, symmetric)
     P, distance = nearest_psd(A, return_distance=True)
     assert la.eigvalsh(P)[0] > -1e-12 * n
@@ -50,7 +50,7 @@ def test_a_general_minimiser_finds_nothing_nearer() -> None:
     np.testing.assert_allclose(F @ F.T, P, atol=1e-3)
 
 
-def test_a_semidefinite_program_says_the_same() -> None:
+def test_a_semidefinite_program_gives_the_same() -> None:
     cvxpy = pytest.importorskip("cvxpy")
     A = random_matrix(6, 2)
     Q = cvxpy.Variable((6, 6), PSD=True)
@@ -58,7 +58,7 @@ def test_a_semidefinite_program_says_the_same() -> None:
     np.testing.assert_allclose(Q.value, nearest_psd(A), atol=1e-5)
 
 
-def test_a_psd_matrix_is_returned_as_it_is() -> None:
+def test_a_psd_matrix_is_returned_unchanged() -> None:
     F = np.random.default_rng(0).standard_normal((6, 3))
     K = F @ F.T
     K = (K + K.T) / 2
@@ -108,12 +108,12 @@ def test_containers_precision_and_scale() -> None:
         ([["a", "b"], ["c", "d"]], "text"),
     ],
 )
-def test_what_is_no_square_matrix_of_numbers_is_refused(A: Any, words: str) -> None:
+def test_invalid_matrices_are_refused(A: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         nearest_psd(A)
 
 
-def test_memory_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_checked_first(monkeypatch: pytest.MonkeyPatch) -> None:
     A = np.eye(400)
     monkeypatch.setenv("EIGENSPAN_MEMORY", "3M")
     with pytest.raises(MemoryLimitError, match="400×400"):

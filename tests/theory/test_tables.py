@@ -1,4 +1,4 @@
-"""Inner products about any centre, missing kernel values, and what embeddings and landmarks leave out."""
+"""Inner products about any centre, missing kernel values, and unexplained residuals of embeddings and landmarks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_inner_products_about_any_centre(center: Any) -> None:
     assert np.linalg.matrix_rank(found, tol=1e-8 * np.linalg.norm(found, 2)) == 4
 
 
-def test_distances_of_no_points_are_told_by_a_negative_eigenvalue_about_any_centre() -> None:
+def test_non_euclidean_distances_have_a_negative_eigenvalue_about_any_centre() -> None:
     broken = D.copy()
     broken[0, 1] = broken[1, 0] = 3 * D.max()
     for center in (None, 0, 7):
@@ -42,20 +42,20 @@ def test_distances_of_no_points_are_told_by_a_negative_eigenvalue_about_any_cent
 @pytest.mark.parametrize(
     ("given", "center", "words"),
     [
-        (D[:5], None, "square table"),
-        (D, 1000, "is no row"),
+        (D[:5], None, "square matrix"),
+        (D, 1000, "is not a row number"),
         (D, np.ones(len(D)), "sum to 147|sum to 149"),
         (D, np.ones(3), "finite weights"),
         (X[:, :1] - X[:, 0], None, "negative"),
     ],
 )
-def test_what_is_no_table_or_no_centre(given: Any, center: Any, words: str) -> None:
+def test_invalid_distances_and_centres_are_refused(given: Any, center: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         es.dot_products(given, center=center)
 
 
 # ---------------------------------------------------------------------- what is left out
-def test_the_unexplained_residual_is_pcas_unexplained_variance() -> None:
+def test_the_unexplained_residual_is_the_unexplained_variance_of_pca() -> None:
     share = 1 - es.PCA(2).fit(X).explained_variance_ratio_.sum()
     for found in (
         es.ClassicalMDS(2).fit(X),
@@ -67,7 +67,7 @@ def test_the_unexplained_residual_is_pcas_unexplained_variance() -> None:
     assert es.ClassicalMDS(4).fit(X).unexplained_residual() < 1e-12
 
 
-def test_the_unexplained_residual_of_distances_of_no_points() -> None:
+def test_the_unexplained_residual_of_non_euclidean_distances() -> None:
     cityblock = squareform(pdist(X, "cityblock"))
     values = np.linalg.eigvalsh(es.dot_products(cityblock))[::-1]
     found = es.ClassicalMDS(2, metric="precomputed").fit(cityblock)

@@ -1,4 +1,4 @@
-"""Why methods agree: the kernel behind each, and the theorems that join them."""
+"""Relations between methods: equivalent kernels, and theorems that can be checked on data."""
 
 from .check import check_theorems
 from .complete_tables import dot_products

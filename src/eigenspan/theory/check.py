@@ -1,4 +1,4 @@
-"""Theorems on the user's own data."""
+"""`check_theorems`: numerical checks of theorems on the user's data."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .theorem import Theorem, UnmetError, all_theorems
 from .theorem_data import Data
 from .theorem_report import TheoremReport, TheoremResult
 
-#: Rows that are kept of more.
+#: Largest number of rows; more are sampled.
 _ROWS = 2000
-#: Distinct rows without which there is nothing to compare.
+#: Smallest number of distinct rows.
 _LEAST = 5
 
 
@@ -36,33 +36,33 @@ def check_theorems(
     n_neighbors: int = 10,
     random_state: int = 0,
 ) -> TheoremReport:
-    """Run the theorems that join the methods on data: statement, condition, whether it holds here, measured discrepancy.
+    """Check theorems about relations between methods on data.
 
-    Two methods that are said to be equal are both fitted, or one of them and its definition written out with dense matrices, and the
-    largest principal angle between their subspaces is measured. Where rows or dimensions of the data can be chosen so that the condition
-    holds, they are (affinely independent rows, dimensions that vary within classes, an axis with a gap in the spectrum after it);
-    where not, the report says by which number it fails.
+    For two methods that are equal by a theorem, both are fitted (or one of them, and its definition is evaluated with dense matrices), and
+    the largest principal angle between their subspaces is measured. If possible, rows or dimensions of the data are selected such that the
+    condition of the theorem holds (affinely independent rows, dimensions that vary within classes, an axis before a gap in the spectrum).
+    Otherwise the report has the number by which the condition fails.
 
-    Cost: a few seconds. Of more than 2,000 rows that many are drawn, and statements on all pairs take up to 500, on semidefinite
-    programs 30 of these; memory is that of matrices of 2,000 × 2,000.
+    Cost: a few seconds, and the memory of 2,000 × 2,000 matrices. More than 2,000 rows are sampled; statements about all pairs use up to
+    500 rows, and semidefinite programs 30.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         At least five distinct rows.
     y : array-like of shape (n_samples,), optional
-        Classes, for the statements on labels. NaN and None mark rows without one.
+        Classes, for statements about labels. NaN and None mark rows without a class.
     names : str or iterable of str, optional
-        Only these; None runs all.
+        Names of the theorems to check. None means all.
     n_neighbors : int, default=10
-        Of every row in the graph; more where it would fall apart, fewer where there are no more rows.
+        Neighbours per row in the graph. It is increased until the graph is connected, and at most one less than the number of rows.
     random_state : int, default=0
-        Draws the rows, and noise where a statement needs some.
+        Seed for the sample of rows, and for noise that some statements need.
 
     Returns
     -------
     TheoremReport
-        With one `TheoremResult` a theorem; prints as a table, and ``.frame`` is a pandas DataFrame.
+        One `TheoremResult` per theorem. It prints as a table, and ``.frame`` is a pandas DataFrame.
 
     Examples
     --------
@@ -107,27 +107,27 @@ def _chosen(names: str | Iterable[str] | None) -> list[Theorem]:
 
 
 def _read(X: Any, y: Any) -> tuple[Any, Any, int]:
-    """Rows, dense or sparse, class codes and the number of rows."""
+    """Return the validated rows, dense or sparse, the class codes and the number of rows."""
     refuse_lazy(X)
     values = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else real_numbers(X, "The entries of X", InputError)
     if values.ndim != 2 or not values.shape[1]:
         raise InputError(
-            f"X must be a table, a row for each point and a column for each feature; got shape {values.shape}."
+            f"X must be a table with one row per point and one column per feature; got shape {values.shape}."
         )
     entries = values.data if sp.issparse(values) else values
     bad = int(np.size(entries) - np.count_nonzero(np.isfinite(entries)))
     if bad:
-        raise InputError(
-            f"X holds {bad} values that are NaN or infinite, and no method here takes such rows: fill them in, or leave the rows out."
-        )
+        raise InputError(f"X holds {bad} values that are NaN or infinite: fill them in, or leave those rows out.")
     refuse_out_of_range(values)
     n = values.shape[0]
-    codes = None if y is None else read_classes(y, n, unlabeled=None, name="A statement on classes", at_least=1).codes
+    codes = (
+        None if y is None else read_classes(y, n, unlabeled=None, name="A statement about classes", at_least=1).codes
+    )
     return values, codes, n
 
 
 def _prepared(values: Any, codes: Any, k: int, seed: int) -> Data:
-    """Some of the rows where there are many, distinct, and in their span where that has fewer dimensions than there are columns."""
+    """Return a sample of the distinct rows; if there are more columns than rows, in coordinates of their span."""
     n = values.shape[0]
     if n > _ROWS:
         rows = np.sort(np.random.default_rng(seed).choice(n, _ROWS, replace=False))
@@ -136,7 +136,7 @@ def _prepared(values: Any, codes: Any, k: int, seed: int) -> Data:
     first = np.sort(np.unique(X, axis=0, return_index=True)[1])
     if first.size < _LEAST:
         raise InputError(
-            f"X has {first.size} distinct rows of {n}: at least {_LEAST} are needed to compare embeddings of them."
+            f"X has {first.size} distinct rows of {n}; at least {_LEAST} are needed to compare embeddings."
         )
     X = X[first]
     if X.shape[1] > len(X):
@@ -146,18 +146,16 @@ def _prepared(values: Any, codes: Any, k: int, seed: int) -> Data:
 
 
 def _run(theorem: Theorem, data: Data) -> TheoremResult:
-    """What the check measures; a refusal by a method says that a condition does not hold."""
+    """Return the result of a check. An error of a method means that a condition does not hold."""
     start = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EigenspanWarning)  # equal is not the same as useful
+        warnings.simplefilter("ignore", EigenspanWarning)  # equality is checked also for poor embeddings
         try:
             found = theorem.check(data)
         except (UnmetError, EigenspanError) as reason:
             return TheoremResult(theorem, False, str(reason), seconds=time.perf_counter() - start)
         except la.LinAlgError:
-            return TheoremResult(
-                theorem, False, "a scatter that is the unit is singular", seconds=time.perf_counter() - start
-            )
+            return TheoremResult(theorem, False, "the unit form is singular", seconds=time.perf_counter() - start)
     spent = time.perf_counter() - start
     return TheoremResult(
         theorem, True, found.condition, found.degrees, found.relative, found.rows, found.note, found.order, spent

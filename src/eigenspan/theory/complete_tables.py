@@ -1,4 +1,4 @@
-"""Tables of distances and of kernel values, made whole: inner products about any centre, and entries that are missing."""
+"""Inner products from distances, about any centre."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Array = NDArray[np.float64]
 
 
 def dot_products(D: Any, *, center: Any = None) -> Array:
-    """Inner products of points from the distances between them, about any centre.
+    """Return inner products of points about any centre from the distances between them.
 
     .. math:: G = -\\tfrac12 P^c D^{2} P^{cT}, \\qquad P^c = I - 1 c^T, \\quad 1^T c = 1
 
-    with D² the squares of the entries [S3, §4.2.1]. G is positive semidefinite, for every c, if and only if the distances are Euclidean,
-    and its rank is then the least number of dimensions that hold them [S3, theorem 4.1]. Gram vectors of G have the origin at
-    Σ c_i x_i: the mean, a point, or any other combination. Use it to hand distances to a kernel method whose origin matters;
-    `ClassicalMDS` is kernel PCA of it with the mean.
+    D² has the squares of the entries [S3, §4.2.1]. For every c, G is positive semidefinite if and only if the distances are Euclidean;
+    its rank is then the smallest dimension of points with these distances [S3, theorem 4.1]. G is the Gram matrix of the points with the
+    origin at Σ c_i x_i: the mean, a point, or any other combination. Use it to apply a kernel method to distances if the origin matters;
+    `ClassicalMDS` is kernel PCA of G with the mean as origin.
 
     Cost: O(n²) time and two n×n arrays.
 
@@ -32,7 +32,7 @@ def dot_products(D: Any, *, center: Any = None) -> Array:
     D : array-like of shape (n, n)
         Distances, not squared.
     center : None, int or array-like of shape (n,), default=None
-        The mean, the number of a point, or weights c that sum to one.
+        None for the mean, the number of a point, or weights c that sum to one.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def dot_products(D: Any, *, center: Any = None) -> Array:
     """
     D = real_numbers(D, "The distances", InputError)
     if D.ndim != 2 or D.shape[0] != D.shape[1] or not D.size:
-        raise InputError(f"D must be a square table of distances; got shape {D.shape}.")
+        raise InputError(f"D must be a square matrix of distances; got shape {D.shape}.")
     D = accept_distances(D)
     c = _weights(center, len(D))
     G = -0.5 * D**2
@@ -70,13 +70,11 @@ def _weights(center: Any, n: int) -> Array:
         return np.full(n, 1.0 / n)
     if isinstance(center, (int, np.integer)) and not isinstance(center, bool):
         if not -n <= center < n:
-            raise InputError(f"center={center} is no row of the {n} points.")
+            raise InputError(f"center={center} is not a row number: D has {n} points.")
         return np.eye(n)[center]
     c = real_numbers(center, "The weights center=", InputError)
     if c.shape != (n,) or not np.isfinite(c).all():
         raise InputError(f"center= must be the number of a point, or {n} finite weights; got shape {c.shape}.")
     if abs(c.sum() - 1) > 1e-8 * max(float(np.abs(c).sum()), 1.0):
-        raise InputError(
-            f"The weights center= sum to {c.sum():.6g}: only weights that sum to one make distances inner products."
-        )
+        raise InputError(f"The weights center= sum to {c.sum():.6g}, but must sum to one.")
     return c

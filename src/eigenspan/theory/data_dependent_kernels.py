@@ -1,15 +1,15 @@
-"""What a data-dependent kernel is at a new point [S4, eq. 7].
+"""Values of data-dependent kernels at new points [S4, eq. 7].
 
-A rule turns new points into rows R and a scale s; kernel rows are ``R F`` with a matrix F that has the eigenvectors of K, so that
+A rule maps new points to rows R and a scale s. Kernel rows are ``R F`` with a matrix F that has the eigenvectors of K, so
 ``y(x) = s(x) R U diag(φ/√δ)`` needs only its eigenvalues φ:
 
 =============  ==========================================  =========  =======
 rule           rows R                                      F          φ
 =============  ==========================================  =========  =======
-`Values`       kernel values with the points, centred      I          1
-`Factor`       the same of a linear kernel                 I          1
+`Values`       centred kernel values with the points       I          1
+`Factor`       centred values of a linear kernel           I          1
 `Steps`        ``w(x, x_j) / √(d(x) d_j)``                 f(A) S⁻¹   δ/(1 − λ)
-`Interpolated` weights that place x among its neighbours   K          δ
+`Interpolated` weights of x on its neighbours              K          δ
 =============  ==========================================  =========  =======
 """
 
@@ -32,31 +32,31 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Extension:
-    """A rule of the table above; `known` finds the points of K among new ones."""
+    """A rule of the table above; `known` finds training points among new points."""
 
     known: Callable[[Any], Index] | None = None
 
     @property
     def through(self) -> str | None:
-        """What carries R to kernel rows; None where R holds these already."""
+        """Kind of the matrix F, "walk" or "kernel"; None if F is the identity."""
         return None
 
     def __call__(self, X: Any) -> tuple[Any, Array]:
-        """R, dense or sparse, and s."""
+        """Return R, dense or sparse, and s."""
         raise NotImplementedError
 
     def factors(self, values: Array, behind: Array) -> Array:
-        """φ, from the eigenvalues of K and those of the form that K is a function of."""
+        """Return φ from the eigenvalues of K and those of the form of which K is a function."""
         return np.ones_like(values)
 
     def index(self, X: Any) -> Index:
-        """Which of the points of K the new ones are, −1 where none."""
+        """Return the number of the training point that equals each new point, or −1."""
         return np.full(X.shape[0], -1) if self.known is None else self.known(X)
 
 
 @dataclass(frozen=True, eq=False)
 class Values(Extension):
-    """Kernel values less their mean over the training points; each column as often as its point counts."""
+    """Kernel values minus their mean over the training points, with columns multiplied by the roots of the masses."""
 
     rows: Any = None
     offset: Any = None
@@ -83,7 +83,7 @@ class Factor(Extension):
 
 @dataclass(frozen=True, eq=False)
 class Steps(Extension):
-    """The normalised affinity of x with the training points, of degrees d_j; density is what divided the weights before."""
+    """Normalised affinities of x with the training points of degrees d_j, after division by densities if the method does so."""
 
     walk: WalkRows | None = None
     degrees: Any = None
@@ -98,7 +98,7 @@ class Steps(Extension):
         walk: Any = self.walk
         W = walk.weights(walk.joining.relate(X), X)
         own = np.ones(X.shape[0])
-        if walk.density is not None:  # the density at x is what its weights sum to before they are divided
+        if walk.density is not None:  # the density at x is the sum of its weights before division
             own = np.asarray(
                 sp.csr_array((W.data * walk.density[W.indices], W.indices, W.indptr), shape=W.shape).sum(axis=1)
             )
@@ -113,7 +113,7 @@ class Steps(Extension):
 
 @dataclass(frozen=True, eq=False)
 class Interpolated(Extension):
-    """``k(x, ·) = Σ_j r_j(x) s_j K(x_j, ·)`` with the weights r that place x among the training points."""
+    """``k(x, ·) = Σ_j r_j(x) s_j K(x_j, ·)`` with the interpolation weights r of x."""
 
     rows: Any = None
     scale: Any = None
@@ -125,7 +125,7 @@ class Interpolated(Extension):
     def __call__(self, X: Any) -> tuple[Any, Array]:
         R = sp.csr_array(self.rows(X))
         n = R.shape[1] // 2 if self.scale.size < R.shape[1] else R.shape[1]
-        if n < R.shape[1]:  # the second half holds on to points of which x is all but a copy
+        if n < R.shape[1]:  # the second half has the weights of training points that are nearly equal to x
             R = sp.csr_array(R[:, :n] + R[:, n:])
         return R @ sp.diags_array(self.scale), np.ones(X.shape[0])
 
@@ -133,8 +133,8 @@ class Interpolated(Extension):
         return values
 
 
-def carried(kernel: Any, through: str) -> Array:
-    """The matrix F that takes rows R to rows of the kernel."""
+def row_factor(kernel: Any, through: str) -> Array:
+    """Return the matrix F that maps rows R to rows of the kernel."""
     if through == "kernel":
         return kernel.centred_matrix
     values, U = FunctionOf(kernel.standard.A, kernel.function, kernel.removed).eigenpairs

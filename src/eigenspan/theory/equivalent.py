@@ -1,4 +1,4 @@
-"""A kernel whose kernel PCA is another method's embedding, as an object that can be looked at, embedded and extended."""
+"""`EquivalentKernel`: a kernel whose kernel PCA is the embedding of another method."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ from ..numerics.eigen import dense
 from ..numerics.memory import require
 from ..problem import Spectrum, SqrtEigenvalue, TraceProblem, solve
 from ..problem.matrix_functions import FunctionOf, Operator
-from .data_dependent_kernels import Extension, carried
+from .data_dependent_kernels import Extension, row_factor
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Up to this many points the kernel matrix is written out and diagonalised as it is.
+#: Up to this many points the dense kernel matrix is formed and diagonalised.
 _SMALL = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class EquivalentKernel:
-    """The kernel behind a fitted method: ``Y = S U Δ^½``, U and Δ the leading eigenpairs of ``(I − NNᵀ) K (I − NNᵀ)``.
+    """The kernel of a fitted method: ``Y = S U Δ^½``, with U and Δ the leading eigenpairs of ``(I − NNᵀ) K (I − NNᵀ)``.
 
     Attributes
     ----------
     name : str
-        The kernel K in symbols.
+        Formula of the kernel K.
     form : str
-        Which of several such kernels it is: what ``equivalent_kernel(form=)`` takes.
+        Kind of kernel, as in ``equivalent_kernel(form=)``.
     statement : str
-        What equals what.
+        Relation between the kernel and the method.
     condition : str
-        When it does.
+        Condition under which it holds.
     centring : {"centred", "deflated", "none"}
-        What is taken out of K before its eigenvectors: the constant, the stationary vector D^½1, or nothing.
+        Vector removed from K before its eigenvectors are computed: the constant, the stationary vector D^½1, or none.
     operator : Form or FunctionOf
-        K without its n² entries, sparse and of low rank where the method is: ``operator @ Z``.
+        K as an operator, ``operator @ Z``, without a dense n×n matrix if the method has none.
     removed : ndarray of shape (n_points, q) or None
-        N, orthonormal.
+        N, with orthonormal columns.
     row_scale : ndarray of shape (n_points,) or None
-        The diagonal of S; None for ones.
+        The diagonal of S; None for the identity.
     points : ndarray of int
-        The rows of X that K is over: all, or one of each group of equal rows, or the landmarks of a fit on landmarks.
+        Row numbers of X of the points of K: all rows, one per group of duplicate rows, or the landmarks.
     embedding : ndarray of shape (n_points, d)
-        The method's own.
+        The embedding of the method.
     facts : dict
-        What else was found, such as the smallest eigenvalue of a matrix that is not positive semidefinite.
+        Further results, such as the smallest eigenvalue of a matrix that is not positive semidefinite.
     """
 
     name: str
@@ -77,16 +77,16 @@ class EquivalentKernel:
 
     @property
     def n(self) -> int:
-        """Number of points that K is over."""
+        """Number of points of K."""
         return self.operator.n
 
     @cached_property
     def matrix(self) -> Array:
-        """K as an n×n array, neither centred nor deflated; worked out when first asked for, and kept."""
+        """K as an n×n array, neither centred nor deflated; computed on first use and cached."""
         require(
             (8.0 if self._is_plain else 32.0) * self.n**2,
             f"The {self.n}×{self.n} kernel matrix",
-            "Multiply by `operator`, which holds what the method made of it, or fit fewer points.",
+            "Use `operator`, which needs no dense matrix, or fit fewer points.",
         )
         return dense.symmetric(self.operator.to_dense())
 
@@ -105,15 +105,15 @@ class EquivalentKernel:
         return K - left - left.T + N @ (N.T @ KN) @ N.T
 
     def embed(self, n_components: int | None = None) -> Array:
-        """Kernel PCA of K: its leading eigenvectors, times the roots of their eigenvalues and the scale of the rows.
+        """Return kernel PCA of K: its leading eigenvectors times the roots of their eigenvalues, with rows scaled.
 
-        Up to 2000 points the matrix is written out and diagonalised. Beyond, its eigenvectors are those of the sparse form that it is a
-        function of, at the end that the function makes the top.
+        Up to 2000 points the dense matrix is diagonalised. For more points the eigenvectors are computed from the sparse form of which K
+        is a function.
 
         Parameters
         ----------
         n_components : int, optional
-            As many as the method has unless given.
+            Number of axes; by default that of the method.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class EquivalentKernel:
         return self._scaled(spectrum.vectors * SqrtEigenvalue()(spectrum))
 
     def discrepancy(self) -> float:
-        """The largest angle, in degrees, between the method's embedding and kernel PCA of K, as subspaces.
+        """Return the largest angle, in degrees, between the subspaces of the method's embedding and kernel PCA of K.
 
         Returns
         -------
@@ -134,9 +134,9 @@ class EquivalentKernel:
         return largest_angle(self.embed(), self.embedding)
 
     def resolution(self) -> float:
-        """The angle, in degrees, that rounding alone may open between two computations: ``n ε ‖K‖`` over the gap behind the last axis.
+        """Return the angle, in degrees, that rounding errors may cause: ``n ε ‖K‖`` divided by the eigenvalue gap after the last axis.
 
-        Where it is large the subspace is not determined by the matrix to that accuracy, and the discrepancy says nothing.
+        If it is large, the matrix does not determine the subspace, and the discrepancy is meaningless.
 
         Returns
         -------
@@ -148,10 +148,10 @@ class EquivalentKernel:
         return float(np.degrees(np.arcsin(min(1.0, ratio))))
 
     def rows(self, X: Any) -> Array:
-        """Centred kernel values ``k̃(x, x_j)`` of new points with those that K is over [S4, eq. 7].
+        """Return centred kernel values ``k̃(x, x_j)`` of new points with the points of K [S4, eq. 7].
 
-        Kernels of this kind depend on the data: at a new point they are what the method's weights, geodesics or kernel function say of
-        it, centred or deflated by the expectation over the training points. A training point has its own row of K.
+        These kernels depend on the data: their values at a new point are computed from the method's weights, geodesics or kernel function,
+        and centred or deflated by the mean over the training points. A training point has its row of K.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class EquivalentKernel:
         """
         rule, X = self._placing(X)
         R, _ = rule(X)
-        K = R if rule.through is None else np.asarray(R @ carried(self, rule.through))
+        K = R if rule.through is None else np.asarray(R @ row_factor(self, rule.through))
         K = np.asarray(K.toarray() if hasattr(K, "toarray") else K)
         K = K if self.removed is None else K - (K @ self.removed) @ self.removed.T
         known = rule.index(X)
@@ -172,7 +172,7 @@ class EquivalentKernel:
         return K
 
     def transform(self, X: Any) -> Array:
-        """New points on the axes of `embed`: ``y_k(x) = s(x) Σ_i u_ki k̃(x_i, x) / √δ_k`` [S4, eq. 7].
+        """Map new points to the axes of `embed`: ``y_k(x) = s(x) Σ_i u_ki k̃(x_i, x) / √δ_k`` [S4, eq. 7].
 
         Parameters
         ----------
@@ -192,9 +192,9 @@ class EquivalentKernel:
         return Y
 
     def extension_discrepancy(self, X: Any) -> float:
-        """How far eq. 7 and the method's own ``transform`` place new points apart, relative to the extent of the embedding.
+        """Return the largest difference between eq. 7 and the method's ``transform`` at new points, relative to the embedding.
 
-        The axes of kernel PCA are first brought to those of the method by the linear map that does so for the training points.
+        The axes of kernel PCA are first aligned with those of the method by a linear map fitted to the training points.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class EquivalentKernel:
     # ------------------------------------------------------------------ eigenpairs
     @cached_property
     def _d(self) -> int:
-        """Axes of the embedding that are not zero."""
+        """Rank of the embedding."""
         return dense.orthonormal(self.embedding).shape[1]
 
     @property
@@ -224,7 +224,7 @@ class EquivalentKernel:
 
     @property
     def _behind(self) -> Array:
-        """Eigenvalues of the method's own form that belong to the axes: those that it found."""
+        """Eigenvalues of the form of the method that belong to the axes."""
         U = self._pairs.vectors
         return np.einsum("ij,ij->j", U, self.standard.A @ U)
 
@@ -233,7 +233,7 @@ class EquivalentKernel:
             values, U = dense.eigenpairs(self.centred_matrix, d, "max")
             return Spectrum(values, U, np.zeros(d), norm=float(np.abs(self.matrix).sum(axis=0).max()))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EigenspanWarning)  # the fit has told of a gap that is too small
+            warnings.simplefilter("ignore", EigenspanWarning)  # the fit has warned of small gaps
             found = solve(self.standard, d)
             values, U = self.function(found.values), found.vectors
             if self.standard.sense == "min" and isinstance(self.operator, FunctionOf) and self.operator.both_ends:
@@ -248,14 +248,14 @@ class EquivalentKernel:
     def _placing(self, X: Any) -> tuple[Extension, Any]:
         if self.extension is None:
             raise InputError(
-                f"The kernel {self.name} of {type(self.estimator).__name__} has no value at new points that eq. 7 could use: new points "
-                "are placed by other means, which its own transform knows."
+                f"The kernel {self.name} of {type(self.estimator).__name__} has no value at new points: eq. 7 does not apply. Use the "
+                "transform of the method."
             )
         return self.extension, read_new(self.estimator, X)[1]
 
 
 def largest_angle(U: Any, V: Any) -> float:
-    """The largest principal angle between two column spans, in degrees; dependent columns are no directions."""
+    """Return the largest principal angle between two column spaces, in degrees; 90 if their dimensions differ."""
     Q, P = (dense.orthonormal(np.asarray(M, dtype=np.float64)) for M in (U, V))
     if Q.shape[1] != P.shape[1]:
         return 90.0

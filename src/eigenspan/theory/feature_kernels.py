@@ -1,4 +1,4 @@
-"""Kernels that are products of features: of the points themselves, of landmarks, of a projection."""
+"""Kernels of rank at most that of their features: of the points, of landmarks, or of a projection."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Array = NDArray[np.float64]
 
 
 def linear(estimator: Any, X: Any) -> EquivalentKernel:
-    """``XXᵀ``, of PCA."""
+    """Return ``XXᵀ``, the kernel of PCA."""
     values, mean = _training(estimator, X).x.values, estimator.mean_
     if not sp.issparse(values) and np.isnan(values).any():
         raise InputError(
-            "X has missing entries, and inner products with those are unknown: the kernel of PPCA is XXᵀ of complete rows only."
+            "X has missing entries, so its inner products are unknown: the kernel XXᵀ of PPCA needs complete rows."
         )
     R = sp.csr_array(values) if sp.issparse(values) else np.asarray(values, dtype=np.float64) - mean
     words = Words("X Xᵀ", f"{type(estimator).__name__} is kernel PCA of the linear kernel, centred.", "always")
@@ -35,21 +35,21 @@ def linear(estimator: Any, X: Any) -> EquivalentKernel:
 
 
 def nystrom(estimator: Any, X: Any) -> EquivalentKernel:
-    """``K_nm K_mm† K_mn``, of kernel PCA on landmarks."""
+    """Return ``K_nm K_mm† K_mn``, the kernel of kernel PCA on landmarks."""
     sample = _training(estimator, X)
     features = NystromFeatures.build(estimator._spec(), sample.x.under_kernel, estimator.landmarks_)
     map_ = features.map(np.eye(features.lift.shape[1]))
     words = Words(
         "K_nm K_mm† K_mn",
-        "Kernel PCA on landmarks is kernel PCA of the Nyström approximation: inner products of what the landmarks' feature space shows.",
-        "always; the full kernel is another matrix unless its rank is that of the landmarks",
+        "Kernel PCA on landmarks is kernel PCA of the Nyström approximation: inner products of projections to the span of the landmarks.",
+        "always; it equals the full kernel only if both have the same rank",
     )
     Z = map_(sample.x.values)
     return _of_factor(estimator, words, Z, Factor(None, map_, Z), "centred")
 
 
 def by_landmarks(estimator: Any, X: Any) -> EquivalentKernel:
-    """The same of distances or geodesics to landmarks."""
+    """Return ``K_nm K_mm† K_mn`` from distances or geodesics to landmarks."""
     rows, m = estimator.map_.rows, estimator.problem_.A.n
     masses = None
     if hasattr(rows, "geodesics"):
@@ -68,15 +68,15 @@ def by_landmarks(estimator: Any, X: Any) -> EquivalentKernel:
     map_, Z = Map(rows, coef, offset=offset, shift=-mean), Z - mean
     words = Words(
         "K_nm K_mm† K_mn, K = −½ H_m Δ² H_m",
-        "Triangulation on the axes of the landmarks is the Nyström approximation of the distances' kernel, centred on the landmarks; the "
-        "embedding is kernel PCA of it over all points.",
-        f"the {m} axes of the landmarks that stand above noise",
+        "Triangulation on the axes of the landmarks is the Nyström approximation of the kernel of the distances, centred on the landmarks; "
+        "the embedding is kernel PCA of it over all points.",
+        f"the {m} axes of the landmarks above the noise level",
     )
     return _of_factor(estimator, words, Z, Factor(estimator.map_.known, map_, Z), "centred", points, masses)
 
 
 def learned(estimator: Any, X: Any) -> EquivalentKernel:
-    """``YYᵀ``, of any map that is linear in features."""
+    """Return ``YYᵀ``, the kernel of a map that is linear in features."""
     held = "embedding_" in vars(estimator)
     Y = np.asarray(estimator.embedding_ if held else estimator.transform(_given(estimator, X)), dtype=np.float64)
     own = getattr(estimator, "kernel", None) is None
@@ -85,8 +85,8 @@ def learned(estimator: Any, X: Any) -> EquivalentKernel:
         "The linear kernel in the metric VVᵀ that the method has learned."
         if own
         else "The kernel in the metric that the method has learned in its feature space.",
-        "always, and by construction: the kernel is read off the axes found, it did not find them. It has their rank, and any "
-        "kernel method used with it sees the points as the projection shows them",
+        "always, by construction: the kernel is defined by the axes and has their rank; a kernel method with it uses the points as "
+        "projected",
     )
     return _of_factor(estimator, words, Y, Factor(None, estimator.map_, Y), "none", embedding=Y)
 
@@ -95,7 +95,7 @@ def _of_factor(
     estimator: Any, words: Words, Z: Any, rule: Factor, centring: str, points: Any = None, masses: Any = None,
     embedding: Any = None,
 ) -> EquivalentKernel:  # fmt: skip
-    """Of the kernel ``ZZᵀ`` of centred features, points counted as often as their masses say."""
+    """Return the kernel ``ZZᵀ`` of centred features, with points weighted by their masses."""
     n = Z.shape[0]
     points = np.arange(n) if points is None else points
     weights = np.ones(n) if masses is None else masses
@@ -115,13 +115,13 @@ def _of_factor(
 def _given(estimator: Any, X: Any) -> Any:
     if X is None:
         raise InputError(
-            f"{type(estimator).__name__} does not keep its training data, which its kernel is made of: pass X too."
+            f"{type(estimator).__name__} does not keep its training data, from which the kernel is computed: pass X."
         )
     return X
 
 
 def _training(estimator: Any, X: Any) -> Sample:
-    """The training data, read as the fit has read them."""
+    """Return the training data, validated as in the fit."""
     sample, _ = estimator._read_sample(_given(estimator, X))
     fitted = vars(estimator).get("embedding_")
     if fitted is not None and fitted.shape[0] != sample.n:
@@ -132,13 +132,13 @@ def _training(estimator: Any, X: Any) -> Sample:
 
 
 def _positions(points: Any, estimator: Any) -> Any:
-    """Where the landmarks, given as rows of X, stand among the points."""
+    """Return the positions of the landmarks, which are row numbers of X, in `points`."""
     order = np.argsort(points, kind="stable")
     return order[np.searchsorted(points[order], estimator.landmarks_)]
 
 
 def _masses(estimator: Any, points: Any) -> Array | None:
-    """How many equal rows each point of a graph over distinct rows stands for."""
+    """Return the number of duplicate rows that each point of a graph over distinct rows represents, or None."""
     n = estimator.embedding_.shape[0]
     if points.size == n:
         return None

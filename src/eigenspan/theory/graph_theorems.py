@@ -1,4 +1,4 @@
-"""Theorems of embeddings by graphs."""
+"""Theorems about embeddings of graphs."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ Array = NDArray[np.float64]
 
 theorem = subject("Graphs")
 
-#: Rows of dense n×n matrices.
+#: Largest size of dense n×n matrices.
 ROWS = 400
-#: Rows of embeddings with all n − 1 axes.
+#: Number of rows for embeddings with all n − 1 axes.
 _FEW = 60
 
 
 def connected(data: Data) -> str:
-    """The condition that every graph here meets, in words."""
+    """Describe the graph, which is connected."""
     n_edges = data.graph.undirected().nnz // 2
     return f"connected, {n_edges} edges"
 
 
 def deflated(A: Array, v: Array | None = None) -> Array:
-    """A with the eigenvector v, the constant unless told, moved to the top of the spectrum."""
+    """Return A with the eigenvalue of v (None: the constant vector) moved to the top of the spectrum."""
     v = np.ones(len(A)) if v is None else v
     return A + 2 * np.linalg.norm(A) * np.outer(v, v) / (v @ v)
 
@@ -60,7 +60,7 @@ def ratio_cut(data: Data) -> Measured:
         f"{connected(data)}, {gap}",
         turned,
         rows=data.n,
-        note=f"with B = D {angle(kpca.embedding_, normalised):.1g} degrees off",
+        note=f"with B = D the angle is {angle(kpca.embedding_, normalised):.1g} degrees",
     )
 
 
@@ -89,7 +89,7 @@ def diffusion_distances(data: Data) -> Measured:
     source="S1 §1.4.2",
 )
 def commute_times(data: Data) -> Measured:
-    """Against expected steps of the walk, which solve h = 1 + Ph with h = 0 at the end."""
+    """Compare with the expected steps of the walk, which solve h = 1 + Ph with h = 0 at the target."""
     data = data.take(_FEW)
     n, W = data.n, data.W
     found = squares(CommuteTimeEmbedding(n - 1, graph=data.graph, weights=data.heat).fit(data.X).embedding_)
@@ -103,12 +103,12 @@ def commute_times(data: Data) -> Measured:
 
 @theorem(
     "lle-row-sums",
-    "the rows of LLE's matrix I − W sum to zero, yet M is in general no graph Laplacian",
+    "the rows of LLE's matrix I − W sum to zero, but M is in general not a graph Laplacian",
     condition="M may have positive entries off its diagonal",
     source="S0 proposition 7.1",
 )
 def lle_rows_sum_to_zero(data: Data) -> Measured:
-    """Of the data, entry by entry as equation 48 has them, and of the example whose entry (1, 4) is 0.14."""
+    """Check the entries of equation 48 on the data, and the example of the source, whose entry (1, 4) is 0.14."""
     data = data.take(ROWS)
     W = LLE(1, graph=data.graph).fit(data.X).weights_.toarray()
     M = reconstruction(W).to_dense()
@@ -129,7 +129,7 @@ def lle_rows_sum_to_zero(data: Data) -> Measured:
 @theorem(
     "laplacian-as-lle",
     "with W = I − (I − Ŵ)^½ the matrix (I − W)ᵀ(I − W) is the normalised Laplacian I − Ŵ",
-    condition="W symmetric; it is dense, and may be negative",
+    condition="W is symmetric and dense, and may have negative entries",
     source="S0 §7.1",
 )
 def laplacian_as_lle(data: Data) -> Measured:
@@ -161,19 +161,19 @@ def laplacian_as_lle(data: Data) -> Measured:
     order=2.0,
 )
 def lle_is_a_squared_laplacian(data: Data) -> Measured:
-    """On circles of 100, 200 and 400 points with two neighbours, whose eigenfunctions are sines and cosines."""
+    """Use circles of 100, 200 and 400 points with two neighbours; the eigenfunctions are sines and cosines."""
     errors = [_against_fourth_derivative(m) for m in (100, 200, 400)]
     order = float(np.log2(errors[1] / errors[2]))
     return Measured(
         f"error of order {order:.2f} in the step",
         relative=errors[-1],
-        note=f"on circles, not on the data: errors {', '.join(f'{e:.1e}' for e in errors)} as the step halves",
+        note=f"on circles, not on the data: errors {', '.join(f'{e:.1e}' for e in errors)} at halved steps",
         order=order,
     )
 
 
 def _against_fourth_derivative(m: int) -> float:
-    """Largest relative error of M f against ¼h⁴ f'''' for the first sines and cosines on a circle of m points."""
+    """Return the largest relative error of M f as ¼h⁴ f'''' for the first sines and cosines on a circle of m points."""
     t = 2 * np.pi * np.arange(m) / m
     circle = np.c_[np.cos(t), np.sin(t)]
     M = reconstruction(LLE(2, n_neighbors=2, reg=1e-12).fit(circle).weights_).to_dense()

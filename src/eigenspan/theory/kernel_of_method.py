@@ -1,4 +1,4 @@
-"""Which kernel a fitted method is kernel PCA of: the table 1 of [S4], put right, and what lies beyond it."""
+"""`equivalent_kernel`: the kernel whose kernel PCA is a fitted method. Table 1 of [S4], corrected and extended."""
 
 from __future__ import annotations
 
@@ -44,46 +44,47 @@ from .maximised_forms import (
     unfolding,
 )
 from .minimised_forms import aligned, clustering, commute_times, diffusion, eigenmaps
-from .standard_problems import Standard, Words, none, only
+from .standard_problems import Standard, Words, check_form, no_kernel
 
 Array = NDArray[np.float64]
 Form = Literal["auto", "deflated", "shifted", "pseudo-inverse"]
 
 
 def equivalent_kernel(estimator: Any, X: Any = None, *, form: Form = "auto") -> EquivalentKernel:
-    """The kernel whose kernel PCA is the embedding of a fitted method.
+    """Return the kernel whose kernel PCA is the embedding of a fitted method.
 
     .. math:: Y = S\\, U \\Delta^{1/2}, \\qquad (I - NN^T)\\, K\\, (I - NN^T)\\, u_i = \\delta_i u_i
 
-    Every spectral embedding is kernel PCA of some matrix K, once it is said what is taken out of K before its eigenvectors (the
-    constant: *centred*; the stationary vector: *deflated*; nothing) and what its rows are multiplied with [S4, table 1]:
+    Every spectral embedding is kernel PCA of a matrix K from which a vector may be removed first (the constant: *centred*; the stationary
+    vector: *deflated*), with rows multiplied by a scale [S4, table 1]:
 
     =======================  ==========================================  ===============  ==========
-    method                   K                                           taken out        rows times
+    method                   K                                           removed          rows times
     =======================  ==========================================  ===============  ==========
     PCA                      XXᵀ                                         constant         1
     ClassicalMDS, Isomap     −½HΔ²H, of distances or geodesics           constant         1
     KernelPCA                its kernel matrix                           constant         1
     LaplacianEigenmaps       D^(−½)WD^(−½), or (D^(−½)LD^(−½))†          D^½1             D^(−½)
-    the same with B = I      L†, or λI − L                               constant         1
+    the latter with B = I    L†, or λI − L                               constant         1
     SpectralClustering       D^(−½)WD^(−½), or λI − L (ratio cut)        nothing          D^(−½) or 1
     CommuteTimeEmbedding     vol·L†                                      constant         1
-    LLE and its relatives    λ_max I − M, or M†                          constant         1
+    LLE, LTSA and similar    λ_max I − M, or M†                          constant         1
     DiffusionMap             vol·S^(2t), S = D_α^(−½)W_αD_α^(−½)         D_α^½1           D_α^(−½)
-    MVU and its relatives    the Gram matrix FFᵀ that was learned        constant         1
+    MVU and variants         the learned Gram matrix FFᵀ                 constant         1
     landmark methods         K_nm K_mm† K_mn of the landmarks            constant         1
-    projections              XVVᵀXᵀ, the metric that was learned         nothing          1
+    projections              XVVᵀXᵀ, the learned metric                  nothing          1
     =======================  ==========================================  ===============  ==========
 
-    Cost: that of looking up what the fit holds; the n×n matrix is formed only when asked for (`EquivalentKernel.matrix`).
+    Cost: small, because the result refers to arrays of the fit; the n×n matrix is formed on first use of `EquivalentKernel.matrix`.
 
     Parameters
     ----------
     estimator : fitted estimator of this library
     X : array-like of shape (n_samples, n_features), optional
-        The training data, which PCA, `LandmarkMDS` and `KernelPCA` on landmarks do not keep.
+        The training data. They are needed for PCA, `LandmarkMDS` and `KernelPCA` on landmarks, which do not keep them.
     form : {"auto", "deflated", "shifted", "pseudo-inverse"}, default="auto"
-        Where a method minimises, several kernels have its eigenvectors: the normalised affinity, ``λ_max I − A``, or ``A†``.
+        Kind of kernel. If a method minimises a form A, several kernels have its eigenvectors: the normalised affinity, ``λ_max I − A``,
+        or ``A†``.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def equivalent_kernel(estimator: Any, X: Any = None, *, form: Form = "auto") -> 
     """
     if not isinstance(estimator, Reducer):
         raise InputError(
-            f"equivalent_kernel takes a fitted method of this library; got {type(estimator).__name__}. Of a pipeline, pass its last step."
+            f"equivalent_kernel needs a fitted method of this library; got {type(estimator).__name__}. For a pipeline, pass its last step."
         )
     if form not in get_args(Form):
         raise InputError(f"form={form!r} must be one of {', '.join(map(repr, get_args(Form)))}.")
@@ -120,42 +121,40 @@ def equivalent_kernel(estimator: Any, X: Any = None, *, form: Form = "auto") -> 
 def _kernel(estimator: Any, X: Any, form: str) -> EquivalentKernel:
     map_ = vars(estimator).get("map_")
     if isinstance(map_, Map) and isinstance(map_.rows, Raw | KernelRows | GraphRows):
-        only(estimator, form)
+        check_form(estimator, form)
         return learned(estimator, X)
     raise InputError(
-        none(
+        no_kernel(
             estimator,
-            "its map is neither that of a kernel nor linear, and its axes are no eigenvectors over the points.",
+            "its map is neither linear nor that of a kernel, and its axes are not eigenvectors over the points.",
         )
     )
 
 
 def _several_views(estimator: Any, X: Any, form: str) -> EquivalentKernel:
-    raise InputError(
-        none(estimator, "its axes are of several views at once, and one view's kernel does not know the others.")
-    )
+    raise InputError(no_kernel(estimator, "its axes depend on several views, and a kernel is over a single one."))
 
 
 def _learned_from_responses(estimator: Any, X: Any, form: str) -> EquivalentKernel:
-    raise InputError(none(estimator, "its matrix is over the eigenvectors of a graph, learned from the responses."))
+    raise InputError(no_kernel(estimator, "it learns a matrix over the eigenvectors of a graph from the responses."))
 
 
-def _of_an_order(estimator: Any, X: Any, form: str) -> EquivalentKernel:
+def _order_only(estimator: Any, X: Any, form: str) -> EquivalentKernel:
     raise InputError(
-        none(estimator, "it keeps the order of distances, which is no matrix. The Isomap that it starts from has one.")
+        no_kernel(estimator, "it preserves the order of distances only. The Isomap from which it starts has a kernel.")
     )
 
 
-def _by_hand(estimator: Any, X: Any, form: str) -> EquivalentKernel:
+def _trace_reducer(estimator: Any, X: Any, form: str) -> EquivalentKernel:
     if estimator.basis != "samples":
-        only(estimator, form)
+        check_form(estimator, form)
         return learned(estimator, X)
     if estimator.over is not None:
-        raise InputError(none(estimator, "a ratio of traces weighs two forms by what it finds itself."))
+        raise InputError(no_kernel(estimator, "the weights of the two forms in a trace ratio depend on the solution."))
     if estimator.problem_.sense == "min":
         return aligned(estimator, X, form)
-    only(estimator, form)
-    return Standard.of(estimator).gram(Words("A", "The form that is maximised is the kernel.", "the form is centred"))
+    check_form(estimator, form)
+    return Standard.of(estimator).gram(Words("A", "The kernel is the maximised form.", "the form is centred"))
 
 
 _RULES: dict[type, Callable[[Any, Any, str], EquivalentKernel]] = {
@@ -165,7 +164,7 @@ _RULES: dict[type, Callable[[Any, Any, str], EquivalentKernel]] = {
     LandmarkMDS: landmark_mds,
     Isomap: isomap,
     KernelIsomap: kernel_isomap,
-    OrdinalIsomap: _of_an_order,
+    OrdinalIsomap: _order_only,
     Unfolding: unfolding,
     LaplacianEigenmaps: eigenmaps,
     SpectralClustering: clustering,
@@ -175,7 +174,7 @@ _RULES: dict[type, Callable[[Any, Any, str], EquivalentKernel]] = {
     ModifiedLLE: aligned,
     HessianLLE: aligned,
     LTSA: aligned,
-    TraceReducer: _by_hand,
+    TraceReducer: _trace_reducer,
     TwoViews: _several_views,
     MultiviewCCA: _several_views,
     MaximumCovarianceUnfolding: _several_views,

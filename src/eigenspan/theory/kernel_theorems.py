@@ -1,4 +1,4 @@
-"""Theorems of methods with a kernel."""
+"""Theorems about kernel methods."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Array = NDArray[np.float64]
 
 theorem = subject("Kernels")
 
-#: Rows of kernel matrices.
+#: Largest size of kernel matrices.
 _ROWS = 150
-#: Condition of a kernel matrix up to which it counts as nonsingular.
+#: Largest condition number of a kernel matrix that counts as nonsingular.
 _CONDITION = 1e8
 
 
 class _Mapped:
-    """Rows at unit scale, a kernel with a nonsingular matrix K, and the rows in its feature space, with their graph."""
+    """Rows at unit scale, a kernel with a nonsingular matrix K, and the rows in its feature space with their graph."""
 
     def __init__(self, data: Data, most: float = _CONDITION) -> None:
         self.X = data.centred / data.scale
@@ -43,13 +43,13 @@ class _Mapped:
             self.K = np.exp(-gamma * cdist(self.X, self.X, "cityblock"))
             condition, gamma = float(np.linalg.cond(self.K)), 2 * gamma
         if condition >= most:
-            raise UnmetError(f"a kernel matrix of condition {condition:.0e}")
-        self.words = f"condition {condition:.0e}"
+            raise UnmetError(f"the kernel matrix has condition number {condition:.0e}")
+        self.words = f"condition number {condition:.0e}"
         self.features = Data(Features.kernel(self.kernel, self.X).Z, data.y, data.k, data.seed)
 
 
 def _in_feature_space(projection: Any, implicit: Any) -> Any:
-    """The check that the kernelised projection is the implicit method on the same graph, in feature space."""
+    """Return a check that the kernelised projection equals the implicit method on the same graph in feature space."""
 
     def check(data: Data) -> Measured:
         data = data.take(_ROWS)
@@ -63,7 +63,7 @@ def _in_feature_space(projection: Any, implicit: Any) -> Any:
     return check
 
 
-_NONSINGULAR = "a numerically nonsingular kernel matrix (condition below 10⁸), no ridge"
+_NONSINGULAR = "a numerically nonsingular kernel matrix (condition number below 10⁸), no ridge"
 for _name, _statement, _source, _projection, _implicit in (
     ("kernel-lpp", "kernel LPP equals Laplacian eigenmaps in feature space", "8.2", LPP, LaplacianEigenmaps),
     ("kernel-npp", "kernel NPP equals LLE in feature space", "8.3", NPP, LLE),
@@ -75,7 +75,7 @@ for _name, _statement, _source, _projection, _implicit in (
 
 
 def _dual(K: Array, w: Array, A: Array, B: Array | None, ridge: float, sense: str) -> tuple[Array, Array, str]:
-    """``K̃AK̃α = λK̃BK̃α`` as it stands, K̃ centred with weights w; the ridge is on B, or on A in a minimum."""
+    """Solve ``K̃AK̃α = λK̃BK̃α`` with K̃ centred by weights w. The ridge is added to B, or to A when minimising."""
     n = len(K)
     w = w / w.sum()
     C = np.eye(n) - np.outer(np.ones(n), w)
@@ -96,9 +96,9 @@ def _dual(K: Array, w: Array, A: Array, B: Array | None, ridge: float, sense: st
     source="S2 §2.2",
 )
 def kernel_pca_trick(data: Data) -> Measured:
-    """Kernel LPP, NPP, OLPP and, with classes, LDA against their eigenproblems in dual coefficients."""
+    """Compare kernel LPP, NPP, OLPP and, with classes, LDA with their eigenproblems in dual coefficients."""
     data = data.take(_ROWS)
-    mapped = _Mapped(data, 1e4)  # the dual problems have its square
+    mapped = _Mapped(data, 1e4)  # the dual problems contain K squared
     K, Z, n = mapped.K, mapped.features, data.n
     ones, d = np.ones(n), Z.W.sum(axis=1)
     how: dict[str, Any] = {"graph": Z.graph, "weights": Z.heat}

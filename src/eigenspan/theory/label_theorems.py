@@ -1,4 +1,4 @@
-"""Theorems of methods that read labels."""
+"""Theorems about supervised and semi-supervised methods."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Index = NDArray[np.intp]
 
 theorem = subject("Labels")
 
-#: Rows of costs on all pairs.
+#: Largest number of rows for costs on all pairs.
 _PAIRS = 300
 
 
 def _partly(data: Data, most: int = _PAIRS) -> tuple[Data, Index, str]:
-    """Rows in the dimensions that vary within classes, every other label hidden within each class."""
+    """Return rows in the dimensions that vary within classes, labels with half of each class hidden (−1), and a description."""
     data = data.labelled(most)
     y = np.full(data.n, -1)
     for c in range(data.n_classes):
@@ -47,7 +47,7 @@ def _scatter(X: Array, C: Array) -> Array:
 
 
 def _fisher(near: Array, y: Index) -> tuple[Array, Array]:
-    """Costs between and within classes of local Fisher discriminant analysis, from who is near whom."""
+    """Return the between-class and within-class costs of local Fisher discriminant analysis from the neighbour matrix."""
     known, sizes = y >= 0, np.bincount(y[y >= 0])
     same = (y[:, None] == y) & known[:, None] & known
     other = (y[:, None] != y) & known[:, None] & known
@@ -56,16 +56,16 @@ def _fisher(near: Array, y: Index) -> tuple[Array, Array]:
 
 
 def _near(X: Array, y: Index, k: int) -> Array:
-    """One for the k nearest of a class, by union."""
+    """Return the symmetric 0/1 matrix of the k nearest neighbours within each class."""
     return (allies(X, y, k).undirected().toarray() > 0).astype(float)
 
 
 def _scaled(X: Array, k: int, power: float) -> Array:
-    """Locally scaled affinities of all pairs and their Hadamard power, of the same norm."""
+    """Return the Hadamard power of the locally scaled affinities of all pairs, rescaled to their norm."""
     D = cdist(X, X)
     sigma = np.sort(D, axis=1)[:, k]
     if not sigma.all():
-        raise UnmetError(f"{np.sum(sigma == 0)} rows have {k} copies in the dimensions that vary within classes")
+        raise UnmetError(f"{np.sum(sigma == 0)} rows have {k} duplicates in the dimensions that vary within classes")
     W = np.exp(-(D**2) / np.outer(sigma, sigma))
     return np.asarray(W**power * np.linalg.norm(W) / np.linalg.norm(W**power))
 
@@ -74,7 +74,7 @@ def _most(X: Array) -> int:
     return max(1, min(MOST, X.shape[1] - 1))
 
 
-@theorem("lfda-lda", "LFDA equals LDA", condition="every two points of a class are near", source="S2 §2.1.1")
+@theorem("lfda-lda", "LFDA equals LDA", condition="all points of a class are neighbours", source="S2 §2.1.1")
 def lfda_is_lda(data: Data) -> Measured:
     data, _, _ = _partly(data)
     y = np.asarray(data.y)
@@ -93,11 +93,11 @@ def lfda_is_lda(data: Data) -> Measured:
 @theorem(
     "sir-lda",
     "sliced inverse regression finds the directions of LDA",
-    condition="a class for a slice",
+    condition="each class is a slice",
     source="S3 §3.9",
 )
 def sir_is_lda(data: Data) -> Measured:
-    """Against Li's recipe: standardise, average over slices, rotate, transform back."""
+    """Compare with Li's algorithm: standardise, average over slices, find the principal axes, transform back."""
     data = data.labelled(2000).leading(300)
     y = np.asarray(data.y)
     U, s, V = dense.principal_axes(data.centred)
@@ -135,7 +135,7 @@ def self_is_a_member(data: Data) -> Measured:
     source="S2 §3.2, corrected",
 )
 def ssmmc_is_a_member(data: Data) -> Measured:
-    """Costs on pairs against the scatters of the classes, and both methods against the costs."""
+    """Compare costs on pairs with class scatter matrices, and both methods with the costs."""
     data, y, words = _partly(data)
     X, known = data.X, y >= 0
     bet, wit = _fisher(np.ones((data.n, data.n)), y)

@@ -1,4 +1,4 @@
-"""Facts of the Laplacian's spectrum. The paper states them for weights 0 and 1 and the normalised Laplacian; most need neither."""
+"""Theorems about the spectrum of the Laplacian. The source assumes weights 0 and 1 and the normalised Laplacian; most hold in general."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ theorem = subject("The Laplacian's spectrum")
 
 
 def normalised(W: Array) -> Array:
-    """``D^(−½)(D − W)D^(−½)``, with zeros where a point has no edge."""
+    """Return ``D^(−½)(D − W)D^(−½)``, with zero rows for points without edges."""
     d = W.sum(axis=1)
     s = np.divide(1.0, np.sqrt(d), out=np.zeros_like(d), where=d > 0)
     return s[:, None] * (np.diag(d) - W) * s
@@ -56,11 +56,11 @@ def quadratic_form(data: Data) -> Measured:
 @theorem(
     "components",
     "the Laplacian has the eigenvalue 0 once for every component of the graph, and its spectrum is the union of those of the components",
-    condition="any graph; seen on one that falls apart",
+    condition="any graph; checked on a disconnected one",
     source="S3 §4.5",
 )
 def zeros_are_components(data: Data) -> Measured:
-    """On the neighbours that are too few to hold together, or those of two halves of the rows apart from each other."""
+    """Use a graph with too few neighbours to be connected, or the separate graphs of two halves of the rows."""
     data = data.take(200)
     k = max((k for k in (1, 2, 3, 5) if k < data.n and components(KNN(k).build(data.X))[0] > 1), default=0)
     W = (KNN(max(k, 1)).build(data.X).undirected().toarray() > 0).astype(float)
@@ -82,8 +82,8 @@ def zeros_are_components(data: Data) -> Measured:
 
 @theorem(
     "bipartite",
-    "eigenvalues of the normalised Laplacian are at most 2, and 2 is one if and only if a component of the graph is bipartite",
-    condition="any graph; seen on the neighbours and on their minimum spanning tree, which is bipartite as all trees are",
+    "eigenvalues of the normalised Laplacian are at most 2, and 2 is an eigenvalue if and only if a component of the graph is bipartite",
+    condition="any graph; checked on the neighbour graph and on its minimum spanning tree, which is bipartite",
     source="Chung 1997, lemma 1.7",
 )
 def at_most_two(data: Data) -> Measured:
@@ -94,14 +94,14 @@ def at_most_two(data: Data) -> Measured:
     odd = _odd_cycle(data.W)
     errors = (max(0.0, whole - 2), abs(tall - 2), float(odd == (whole > 2 - 1e-9)))
     return Measured(
-        f"the graph {'has an odd cycle' if odd else 'is bipartite'} and {whole:.4g}, its tree {tall:.4g}",
+        f"the graph {'has an odd cycle' if odd else 'is bipartite'}, largest eigenvalue {whole:.4g}; its tree {tall:.4g}",
         relative=max(errors),
         rows=data.n,
     )
 
 
 def _odd_cycle(W: Array) -> bool:
-    """A connected graph cannot be coloured with two colours by walking outwards from its first point."""
+    """Return True if breadth-first colouring of a connected graph with two colours fails."""
     colour = np.zeros(len(W))
     colour[0], front = 1, np.array([0])
     while front.size:
@@ -131,7 +131,7 @@ def complete_graph(data: Data) -> Measured:
     source="S3 §4.5; Fiedler 1973",
 )
 def second_eigenvalue(data: Data) -> Measured:
-    """Of as few neighbours as hold the rows together, and of a chain through them where that would be all."""
+    """Use the neighbour graph, or a chain through the rows if that graph is complete."""
     data = data.take(ROWS)
     W = data.W
     if np.all(W[~np.eye(data.n, dtype=bool)] > 0):
@@ -142,10 +142,10 @@ def second_eigenvalue(data: Data) -> Measured:
     second, plain = _spectrum(W)[1], dense.eigenvalues(np.diag(W.sum(axis=1)) - W)[1]
     bound = data.n / (data.n - 1) * W.sum(axis=1).min()
     return Measured(
-        f"{np.mean(W[~np.eye(data.n, dtype=bool)] == 0):.0%} of the pairs are no edges",
+        f"{np.mean(W[~np.eye(data.n, dtype=bool)] == 0):.0%} of the pairs have no edge",
         relative=max(0.0, second - 1, (plain - bound) / bound),
         rows=data.n,
-        note=f"{second:.2g} against 1, and {plain:.2g} against {bound:.2g}",
+        note=f"{second:.2g} (at most 1), and {plain:.2g} (at most {bound:.2g})",
     )
 
 
@@ -156,13 +156,13 @@ def second_eigenvalue(data: Data) -> Measured:
     source="S3 §4.5",
 )
 def eigenvalues_sum_to_points(data: Data) -> Measured:
-    """Of the neighbours with a tenth of the points cut off."""
+    """Use the neighbour graph with a tenth of the points isolated."""
     data = data.take(ROWS)
     W = data.W.copy()
     W[::10] = W[:, ::10] = 0.0
     joined = int(np.sum(W.sum(axis=1) > 0))
     return Measured(
-        f"{joined} of {data.n} points have a neighbour left",
+        f"{joined} of {data.n} points have a neighbour",
         relative=abs(_spectrum(W).sum() / max(joined, 1) - (joined > 0)),
         rows=data.n,
     )
@@ -190,12 +190,12 @@ def largest_eigenvalue(data: Data) -> Measured:
 
 @theorem(
     "interlacing",
-    "an edge more moves no eigenvalue of L down, and none up beyond where the next one was",
+    "adding an edge decreases no eigenvalue of L, and increases none beyond the next larger one",
     condition="any graph, any weight of the edge",
     source="Fiedler 1973",
 )
 def edges_interlace(data: Data) -> Measured:
-    """With an edge between the two rows that are farthest apart."""
+    """Add an edge between the two rows that are farthest apart."""
     data = data.take(ROWS)
     before = dense.eigenvalues(data.L)
     i, j = np.unravel_index(data.distances.argmax(), data.distances.shape)
@@ -204,7 +204,7 @@ def edges_interlace(data: Data) -> Measured:
     after = dense.eigenvalues(data.L + np.outer(e, e))
     broken = max(float((before - after).max()), float((after[:-1] - before[1:]).max(initial=0.0)), 0.0)
     moved = float((after - before).sum())
-    return Measured(f"the eigenvalues move by {moved:.3g} in all", relative=broken / after[-1], rows=data.n)
+    return Measured(f"the eigenvalues increase by {moved:.3g} in total", relative=broken / after[-1], rows=data.n)
 
 
 @theorem(
@@ -214,7 +214,7 @@ def edges_interlace(data: Data) -> Measured:
     source="S3 eq. 4.18, which has a plus for the minus",
 )
 def two_way_cut(data: Data) -> Measured:
-    """Of a random partition, and of the two sides of the first column."""
+    """Use a random partition, and one by the median of the first column."""
     data = data.take(ROWS)
     d, errors, values = data.W.sum(axis=1), [0.0], []
     for side in (data.rng().random(data.n) < 0.3, data.X[:, 0] > np.median(data.X[:, 0])):

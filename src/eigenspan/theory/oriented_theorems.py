@@ -1,4 +1,4 @@
-"""Theorems of oriented PCA."""
+"""Theorems about oriented PCA."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Array = NDArray[np.float64]
 
 theorem = subject("Variance and distances")
 
-#: Rows, and their leading dimensions: noise has copies of all of them.
+#: Largest numbers of rows and of leading dimensions: the noise has several times as many numbers.
 _ROWS, _WIDE = 400, 60
 
 
 def _noise(data: Data) -> Array:
-    """Noise with a covariance and a mean of its own, three copies of the rows."""
+    """Return noise for three distorted versions of every row, with a random covariance and mean."""
     rng, D = data.rng(), data.X.shape[1]
     noise = rng.standard_normal((3, data.n, D)) @ rng.standard_normal((D, D)) + rng.standard_normal(D)
     return np.asarray(data.scale * noise / np.linalg.norm(noise, axis=2).mean())
@@ -51,8 +51,8 @@ def oriented_pca_is_pca(data: Data) -> Measured:
 
 @theorem(
     "opca-lda",
-    "oriented PCA of class means, the samples taken for their copies, equals LDA",
-    condition="ratios q of between to within, where LDA has q/(1 + q); scatter within classes of full rank",
+    "oriented PCA of class means, with the samples as their distorted versions, equals LDA",
+    condition="an eigenvalue q of oriented PCA is q/(1 + q) in LDA; within-class scatter of full rank",
     source="S3 §3.8",
 )
 def oriented_pca_is_lda(data: Data) -> Measured:
@@ -75,8 +75,8 @@ def oriented_pca_is_lda(data: Data) -> Measured:
 
 @theorem(
     "opca-scale",
-    "the axes of oriented PCA are the same for any scale of the signal and of the noise, and conjugate in both",
-    condition="always; those of the difference extractor change",
+    "the axes of oriented PCA do not depend on the scales of signal and noise, and are conjugate in both",
+    condition="always; the axes of the difference extractor depend on the scales",
     source="S3 §3.8",
 )
 def oriented_pca_has_no_scale(data: Data) -> Measured:
@@ -99,7 +99,7 @@ def oriented_pca_has_no_scale(data: Data) -> Measured:
 @theorem(
     "opca-layers",
     "two layers of oriented PCA equal one",
-    condition="single rows, and all features kept by the first, which therefore have signal",
+    condition="the second layer joins no rows; the first keeps all features, so all of them have signal",
     source="S3 §3.8",
 )
 def two_layers_are_one(data: Data) -> Measured:

@@ -1,4 +1,4 @@
-"""Theorems of projections: what remains of an embedding when the axes must be linear in the features."""
+"""Theorems about linear projections."""
 
 from __future__ import annotations
 
@@ -36,21 +36,23 @@ Array = NDArray[np.float64]
 
 theorem = subject("Projections")
 
-#: Dimensions at most.
+#: Largest number of dimensions.
 _WIDE = 300
 #: Smallest singular value of affinely independent rows, relative to the largest.
 _INDEPENDENT = 1e-4
 
 
 def _ritz(X: Array, A: Array, b: Array) -> tuple[Array, Array, str]:
-    """Rayleigh–Ritz values and vectors of (A, diag b) from the span of X, centred with weights b, up to a gap."""
+    """Return the Rayleigh–Ritz values and vectors of (A, diag b) in the span of X centred by weights b, up to a gap."""
     root = np.sqrt(b)[:, None]
     Q = dense.principal_axes(root * centred(X, b))[0] / root
-    values, S, gap = lowest(Q.T @ A @ Q, most=max(1, min(MOST, Q.shape[1] - 1))) if Q.shape[1] > 1 else _alone(Q, A)
+    values, S, gap = (
+        lowest(Q.T @ A @ Q, most=max(1, min(MOST, Q.shape[1] - 1))) if Q.shape[1] > 1 else _single_pair(Q, A)
+    )
     return values, Q @ S, gap
 
 
-def _alone(Q: Array, A: Array) -> tuple[Array, Array, str]:
+def _single_pair(Q: Array, A: Array) -> tuple[Array, Array, str]:
     return (Q.T @ A @ Q).ravel(), np.ones((1, 1)), "one dimension"
 
 
@@ -85,7 +87,7 @@ def npp_is_rayleigh_ritz(data: Data) -> Measured:
 
 
 def over_graph(method: Any, data: Data, d: int, **more: Any) -> Any:
-    """The method in d dimensions over the graph of the data."""
+    """Return the method with d components on the graph of the data."""
     if method in (LPP, LaplacianEigenmaps):
         more["weights"] = data.heat
     return method(d, graph=data.graph, **more)
@@ -96,18 +98,18 @@ def _fitted(method: Any, data: Data, d: int) -> Any:
 
 
 def independent(data: Data) -> tuple[Data, str]:
-    """As many rows as can be affinely independent, or fewer, and the number that shows that they are."""
+    """Return affinely independent rows, as many as possible, and a description with their smallest singular value."""
     part = data.take(40)
     for m in range(rank(part.X) + 1, 2, -1):
         some = part.take(m)
         s = dense.singular_vectors(some.centred)[1][: m - 1]
         if s[-1] > _INDEPENDENT * s[0]:
-            return some, f"{m} affinely independent rows, singular values down to {s[-1] / s[0]:.0e} of the first"
+            return some, f"{m} affinely independent rows, smallest singular value {s[-1] / s[0]:.0e} of the largest"
     raise UnmetError(f"rows of rank {rank(part.X)}: too few affinely independent ones for a graph")
 
 
 def _undersampled(projection: Any, implicit: Any) -> Any:
-    """The check that both give one embedding of affinely independent rows."""
+    """Return a check that both methods give the same embedding of affinely independent rows."""
 
     def check(data: Data) -> Measured:
         data, rows = independent(data)
@@ -120,7 +122,7 @@ def _undersampled(projection: Any, implicit: Any) -> Any:
     return check
 
 
-_CONDITION = "affinely independent rows, so at least as many features as points less one"
+_CONDITION = "affinely independent rows, so at most one more row than features"
 for _name, _statement, _projection, _implicit in (
     ("lpp-le", "LPP equals Laplacian eigenmaps", LPP, LaplacianEigenmaps),
     ("npp-lle", "NPP equals LLE", NPP, LLE),
@@ -136,7 +138,7 @@ for _name, _statement, _projection, _implicit in (
     source="S0 proposition 7.3",
 )
 def lpp_is_pca(data: Data) -> Measured:
-    """In the dimensions of the data, their principal axes; of these up to ten, so that the inverse of the scatter keeps its digits."""
+    """Use at most ten principal axes of the data, so that the scatter matrix is well-conditioned."""
     data = data.take(ROWS)
     U, s, _ = dense.principal_axes(data.centred, 1e-3)
     X = (U * s)[:, :10]
@@ -178,12 +180,12 @@ def lda_is_supervised_lpp_and_npp(data: Data) -> Measured:
 @theorem(
     "trace-ratio-metric",
     "max Tr(VᵀAV)/Tr(VᵀBV) with VᵀCV = I is the root ρ at which the leading eigenvalues of (A − ρB, C) sum to zero, and at least the ratio "
-    "that the eigenvectors of (A, B) have there",
-    condition="B and C positive definite, as many axes",
+    "of the eigenvectors of (A, B)",
+    condition="B and C positive definite, the same number of axes",
     source="S0 §2, eqs. 5–6",
 )
 def trace_ratio_in_a_metric(data: Data) -> Measured:
-    data = data.labelled(1000).leading(10)  # of more axes B is next to singular where features repeat each other
+    data = data.labelled(1000).leading(10)  # with more axes B is nearly singular if features are correlated
     d = min(2, data.n_classes - 1, data.X.shape[1])
     found = TraceReducer(d, maximise="between", over="within", unit="total").fit(data.X, data.y)
     problem = found.problem_
@@ -204,13 +206,13 @@ def trace_ratio_in_a_metric(data: Data) -> Measured:
         f"{data.n_classes} classes in {data.X.shape[1]} dimensions",
         relative=max(above, abs(float(found.eigenvalues_.sum())) / np.linalg.norm(A), 0.0),
         rows=data.n,
-        note=f"{rho:.3g} against {ratio(rivals[0]):.3g}",
+        note=f"ratio {rho:.3g}, eigenvectors {ratio(rivals[0]):.3g}",
     )
 
 
 @theorem(
     "trace-ratio",
-    "the trace-ratio solution of LDA has at least the trace ratio of the ordinary one",
+    "the trace-ratio solution of LDA has at least the trace ratio of the ordinary solution",
     condition="orthonormal axes, the same number of them",
     source="S0 §2, eqs. 5–6",
 )
@@ -231,5 +233,5 @@ def trace_ratio_is_no_less(data: Data) -> Measured:
         f"{data.n_classes} classes in {data.X.shape[1]} dimensions",
         relative=max(0.0, ordinary - best, rivals - best),
         rows=data.n,
-        note=f"{best:.3g} against {ordinary:.3g}",
+        note=f"ratio {best:.3g}, ordinary LDA {ordinary:.3g}",
     )

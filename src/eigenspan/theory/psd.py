@@ -17,15 +17,14 @@ Array = NDArray[np.float64]
 
 
 def nearest_psd(A: Any, *, return_distance: bool = False) -> Any:
-    """The positive semidefinite matrix nearest to any square matrix.
+    """Return the positive semidefinite matrix nearest to a square matrix.
 
     .. math:: \\min_{P \\succeq 0} \\lVert A - P \\rVert_F, \\qquad P = U \\max(\\Lambda, 0)\\, U^T, \\quad
        U \\Lambda U^T = \\tfrac12 (A + A^T)
 
-    The symmetric part of A with its negative eigenvalues set to zero [S3, theorem A.1]. Use it for a similarity that is no kernel (a
-    sigmoid, an alignment score, a table that people filled in) before handing it to a method with ``kernel="precomputed"``, and look at
-    the distance: it says how much of the table no points can have. For a non-symmetric A the antisymmetric part is lost entirely, since
-    it is orthogonal to every symmetric matrix.
+    It is the symmetric part of A with negative eigenvalues set to zero [S3, theorem A.1]. Use it for a similarity that is not a kernel (a
+    sigmoid, an alignment score, human ratings) before passing it to a method with ``kernel="precomputed"``. The distance measures the
+    part of A that no Gram matrix can represent; it contains the whole antisymmetric part, which is orthogonal to all symmetric matrices.
 
     Cost: O(n³) time and three n×n arrays.
 
@@ -34,14 +33,14 @@ def nearest_psd(A: Any, *, return_distance: bool = False) -> Any:
     A : array-like or sparse matrix of shape (n, n)
         Any real square matrix, symmetric or not.
     return_distance : bool, default=False
-        Return ``‖A − P‖_F`` too.
+        Also return ``‖A − P‖_F``.
 
     Returns
     -------
     P : ndarray of shape (n, n)
-        Symmetric and positive semidefinite up to rounding, in the precision of A; a new array, also where A was PSD to begin with.
+        Symmetric and positive semidefinite up to rounding, in the precision of A. It is always a new array.
     distance : float
-        With ``return_distance=True``.
+        Only with ``return_distance=True``.
 
     Examples
     --------
@@ -65,13 +64,13 @@ def nearest_psd(A: Any, *, return_distance: bool = False) -> Any:
     _check_square(M)
     n = M.shape[0]
     require(32.0 * n**2, f"The eigenvectors of the {n}×{n} matrix", "Use a smaller matrix, or landmarks.")
-    size = float(np.abs(M).max(initial=0.0)) or 1.0  # squares of the scaled entries neither overflow nor vanish
+    size = float(np.abs(M).max(initial=0.0)) or 1.0  # squares of the scaled entries neither overflow nor underflow
     M = M / size
     S = dense.symmetric(M)
     values, U = dense.eigenpairs(S, None, "max")
     negative = values < 0
     lost = float(np.linalg.norm(values[negative]))
-    # a matrix that is PSD is returned as it is, not as its eigenvectors have it
+    # a PSD matrix is returned unchanged, without the rounding errors of a reconstruction
     P = (
         S
         if lost <= n * np.finfo(float).eps * max(float(values[0]), 0.0)
@@ -84,18 +83,16 @@ def nearest_psd(A: Any, *, return_distance: bool = False) -> Any:
 
 
 def _rebuilt(values: Array, U: Array) -> Array:
-    """``U diag(values) U'`` as a product of a factor with itself, which is symmetric to the last digit."""
+    """Return ``U diag(values) U'`` as ``F F'``, which is exactly symmetric."""
     F = U * np.sqrt(values)
     return dense.symmetric(F @ F.T)
 
 
 def _check_square(A: Array) -> None:
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
-        raise InputError(f"A must be a square matrix, n rows and n columns; got shape {A.shape}.")
+        raise InputError(f"A must be a square matrix; got shape {A.shape}.")
     if not A.size:
-        raise InputError("A has no entries: the nearest matrix to nothing is nothing.")
+        raise InputError("A has no entries.")
     bad = int(A.size - np.count_nonzero(np.isfinite(A)))
     if bad:
-        raise InputError(
-            f"A holds {bad} values that are NaN or infinite: no matrix is near to it. Fill them in, or leave those rows out."
-        )
+        raise InputError(f"A holds {bad} values that are NaN or infinite. Fill them in, or leave those rows out.")

@@ -1,4 +1,4 @@
-"""From a fitted method to its eigenproblem over the points, in standard form, and to the kernels that share its eigenvectors."""
+"""Eigenproblem of a fitted method in standard form, and the kernels that have its eigenvectors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Words:
-    """What is said of a kernel."""
+    """Description of a kernel."""
 
     name: str
     statement: str
@@ -31,9 +31,9 @@ class Words:
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """``A u = λ u`` over the points of a fit, with rows ``s ∘ u`` and the directions N that are no answer.
+    """``A u = λ u`` over the points of a fit, with embedding rows ``s ∘ u`` and an excluded direction.
 
-    The constant is what centring takes out; of a unit form B = diag(b) it is b^½.
+    `constant` is the normalised direction that centring removes; for a unit form B = diag(b) it is proportional to b^½.
     """
 
     estimator: Any
@@ -50,8 +50,8 @@ class Standard:
         if B is not None:
             if not B.is_diagonal() or B.diagonal().min() <= 0:
                 raise InputError(
-                    f"The unit form of this {type(estimator).__name__} is not a positive diagonal: its eigenvectors are not those of "
-                    "a kernel with scaled rows."
+                    f"The unit form of this {type(estimator).__name__} is not a positive diagonal matrix, so there is no kernel with the "
+                    "same eigenvectors."
                 )
             unit = B.diagonal()
             scale = 1.0 / np.sqrt(unit)
@@ -71,13 +71,13 @@ class Standard:
         )  # fmt: skip
 
     def gram(self, words: Words, **facts: Any) -> EquivalentKernel:
-        """The form that is maximised is the kernel itself."""
+        """Return the kernel that is the maximised form itself."""
         return self.kernel(words, "gram", self.A, Same(), "max", "centred", self._values(), **facts)
 
     def shifted(
         self, words: Words, form: str, mu: float | None, centring: str, extension: Any = None
     ) -> EquivalentKernel:
-        """``μI − A``; without μ, that of the largest eigenvalue."""
+        """Return the kernel ``μI − A``; None means the largest eigenvalue of A."""
         mu = largest(self.A) if mu is None else mu
         function = Shifted(mu)
         return self.kernel(
@@ -85,13 +85,13 @@ class Standard:
         )
 
     def inverse(self, words: Words, centring: str, factor: float = 1.0, extension: Any = None) -> EquivalentKernel:
-        """``A†``."""
+        """Return the kernel ``factor · A†``."""
         function = Reciprocal(factor, self.A.n * np.finfo(float).eps * self.A.norm())
         operator = FunctionOf(self.A, function, self.constant)
         return self.kernel(words, "pseudo-inverse", operator, function, "min", centring, extension)
 
     def walked(self, words: Words, time: float, volume: float, extension: Any) -> EquivalentKernel:
-        """``vol |I − A|^2t``."""
+        """Return the kernel ``vol |I − A|^2t``."""
         function = Walked(time, volume)
         operator = FunctionOf(self.A, function, self.constant)
         return self.kernel(words, "deflated", operator, function, "min", "deflated", extension)
@@ -106,7 +106,7 @@ class Standard:
         return self.interpolated()
 
     def interpolated(self) -> Extension | None:
-        """The weights that place new points, where the method's own map is a mean of places by such weights."""
+        """Return the rule by interpolation weights, or None if the map of the method is not such an interpolation."""
         map_, n = self.estimator.map_, self.A.n
         if map_.offset is not None or map_.coef.shape[0] not in (n, 2 * n):
             return None
@@ -116,7 +116,7 @@ class Standard:
         return Interpolated(map_.known, map_.rows, np.ones(n) if self.scale is None else self.scale)
 
     def steps(self, *, alpha: float = 0.0, direct: bool = True) -> Extension | None:
-        """The normalised affinity of new points, where the method's map holds the walk that it comes from."""
+        """Return the rule by normalised affinities; by interpolation if the map of the method has no random walk."""
         map_ = self.estimator.map_
         walk = map_.rows.walk if isinstance(map_.rows, Approach) else map_.rows
         if not isinstance(walk, WalkRows) or self.scale is None:
@@ -125,7 +125,7 @@ class Standard:
 
 
 def points_of(estimator: Any, n: int) -> Index:
-    """The rows of X that the n points of a fit's problem are."""
+    """Return the row numbers in X of the n points of the problem."""
     graph = vars(estimator).get("graph_")
     if graph is not None and graph.rows is not None and graph.n == n:
         return np.asarray(graph.rows)
@@ -137,20 +137,18 @@ def places(estimator: Any, points: Index) -> Array:
 
 
 def largest(A: Form) -> float:
-    """The largest eigenvalue of a PSD form."""
+    """Return the largest eigenvalue of a PSD form."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EigenspanWarning)  # whether it is simple does not matter
+        warnings.simplefilter("ignore", EigenspanWarning)  # a repeated eigenvalue is no problem here
         return float(solve(TraceProblem(A, None, "max"), 1).values[0])
 
 
-def none(estimator: Any, why: str) -> str:
+def no_kernel(estimator: Any, why: str) -> str:
     return f"{type(estimator).__name__} is not kernel PCA of any kernel: {why}"
 
 
-def only(estimator: Any, form: str, *others: str) -> None:
-    """Refuse a form that the method does not have."""
+def check_form(estimator: Any, form: str, *others: str) -> None:
+    """Raise InputError if the method does not have this form of kernel."""
     if form != "auto" and form not in others:
-        has = f"has {' and '.join(map(repr, others))}" if others else "has one kernel only"
-        raise InputError(
-            f"form={form!r} is for methods that minimise another form: {type(estimator).__name__} {has}; leave form= out."
-        )
+        known = f"has {' and '.join(map(repr, others))}" if others else "has one kernel only"
+        raise InputError(f"form={form!r} does not apply: {type(estimator).__name__} {known}. Leave form= out.")

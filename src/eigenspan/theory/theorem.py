@@ -1,4 +1,4 @@
-"""What a theorem is, the table of them, and what running one finds."""
+"""Theorems, their table, and the results of their checks."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from .theorem_data import Data
 
 
 class UnmetError(Exception):
-    """The condition of a theorem does not hold on these data; the message has the number that says so."""
+    """The condition of a theorem does not hold on these data; the message has the number that shows it."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a check returns where the condition holds.
+    """Result of a check whose condition holds.
 
     Attributes
     ----------
     condition : str
-        The number that decided that the condition holds.
+        The number that shows that the condition holds.
     degrees : float or None
-        Largest angle between subspaces that are said to be equal.
+        Largest angle between subspaces that are equal by the statement.
     relative : float or None
-        Largest relative error of numbers that are said to be equal, or by which an inequality is broken.
+        Largest relative error of numbers that are equal by the statement, or largest relative violation of an inequality.
     rows : int or None
-        Rows of the data that were used; None for a statement that is not about data.
+        Number of rows used; None if the statement does not depend on the data.
     note : str
-        What else is worth knowing.
+        Further information.
     order : float or None
-        Of an approximate statement: the power of the step with which the error vanishes, as measured.
+        For an approximate statement, the measured order of convergence: the power of the step size at which the error vanishes.
     """
 
     condition: str
@@ -43,19 +43,20 @@ class Measured:
 
 @dataclass(frozen=True)
 class Theorem:
-    """A statement that joins methods, the condition under which it holds, and how to see it on data.
+    """A statement about methods, the condition under which it holds, and a numerical check.
 
     Attributes
     ----------
     name : str
-        Short, for choosing it.
+        Short name, for `check_theorems(names=...)`.
     statement, condition, source : str
+        The theorem, its condition, and where it is published.
     subject : str
-        The section of the page of theorems that it stands in.
+        Section of the page of theorems.
     order : float or None
-        Of a statement that is approximate, equal in a limit only: the power of the step with which its error vanishes.
+        For an approximate statement, the theoretical order of convergence.
     check : callable
-        Takes `Data` and returns `Measured`, or raises `UnmetError`.
+        Function from `Data` to `Measured`; raises `UnmetError` if the condition does not hold.
     """
 
     name: str
@@ -68,11 +69,11 @@ class Theorem:
 
     @property
     def home(self) -> str:
-        """The module that has it."""
+        """Name of the module that defines the theorem."""
         return self.check.__module__
 
 
-#: Modules whose theorems make up the table, in its order. They are imported when it is asked for.
+#: Modules with theorems, in the order of the table. They are imported on first use.
 _HOMES = (
     "variance_theorems",
     "oriented_theorems",
@@ -89,7 +90,7 @@ _TABLE: dict[str, Theorem] = {}
 
 
 def all_theorems() -> dict[str, Theorem]:
-    """Every theorem by name, in the order of the page of theorems."""
+    """Return all theorems by name, in the order of the page of theorems."""
     homes = [import_module(f".{home}", __package__).__name__ for home in _HOMES]
     return dict(sorted(_TABLE.items(), key=lambda item: homes.index(item[1].home)))
 
@@ -98,7 +99,7 @@ Check = Callable[[Data], Measured]
 
 
 def subject(title: str) -> Callable[..., Callable[[Check], Check]]:
-    """The decorator for theorems of one subject: ``theorem(name, statement, condition=..., source=...)``."""
+    """Return a decorator for theorems of one subject: ``theorem(name, statement, condition=..., source=...)``."""
 
     def theorem(
         name: str, statement: str, *, condition: str, source: str, order: float | None = None

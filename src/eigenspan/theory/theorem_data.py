@@ -1,4 +1,4 @@
-"""The user's data as theorems need them: distinct rows, thinned where a statement costs much, with one graph for all."""
+"""Data for theorems: distinct rows, samples of them for expensive statements, and one graph for all statements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Distinct rows, their class codes where there are classes, and a seed.
+    """Distinct rows, class codes if there are classes, and a seed.
 
     Parameters
     ----------
@@ -29,8 +29,9 @@ class Data:
     y : ndarray of shape (n,) or None
         Codes 0 … c − 1, and −1 where a label is missing.
     k : int
-        Neighbours, or more where the graph would fall apart.
+        Smallest number of neighbours; it is increased until the graph is connected.
     seed : int
+        Seed of all random numbers.
     """
 
     X: Array
@@ -44,11 +45,11 @@ class Data:
         return len(self.X)
 
     def rng(self) -> np.random.Generator:
-        """The same numbers for every theorem, whichever others are run."""
+        """Return a new generator with the seed, so that results do not depend on the other theorems that are checked."""
         return np.random.default_rng(self.seed)
 
     def take(self, most: int) -> Data:
-        """At most so many rows, drawn by the seed."""
+        """Return a random sample of at most `most` rows."""
         if self.n <= most:
             return self
         if most not in self._parts:
@@ -57,9 +58,9 @@ class Data:
         return self._parts[most]
 
     def labelled(self, most: int, classes: int = 2) -> Data:
-        """At most so many rows whose classes are known, of classes with two rows or more."""
+        """Return at most `most` labelled rows, from classes with at least two rows."""
         if self.y is None:
-            raise LabelError("no classes are given")
+            raise LabelError("y has no classes")
         key = ("labelled", most)
         if key not in self._parts:
             first = self.take_where(self.y >= 0).take(most)
@@ -67,11 +68,11 @@ class Data:
             self._parts[key] = first.take_where(sizes[first.y] > 1)
         part = self._parts[key]
         if part.n_classes < classes:
-            raise LabelError(f"classes of two rows or more: {part.n_classes}, and {classes} are needed")
+            raise LabelError(f"{part.n_classes} classes have at least two rows; {classes} are needed")
         return part
 
     def take_where(self, mask: Any) -> Data:
-        """These rows, their classes counted anew."""
+        """Return the selected rows, with classes renumbered from 0."""
         y = None if self.y is None else np.unique(self.y[mask], return_inverse=True)[1]
         return Data(self.X[mask], y, self.k, self.seed)
 
@@ -84,9 +85,9 @@ class Data:
         return np.asarray(self.X - self.X.mean(axis=0))
 
     def leading(self, most: int) -> Data:
-        """The same rows in their leading dimensions, centred, but for those less than 10⁻⁴ as wide as the first.
+        """Return the centred rows in their leading principal axes, without axes below 10⁻⁴ of the first.
 
-        No column is then nearly a combination of others.
+        No column is then nearly a linear combination of others.
         """
         U, s, _ = dense.principal_axes(self.centred, 1e-4)
         return Data((U * s)[:, :most], self.y, self.k, self.seed)
@@ -98,12 +99,12 @@ class Data:
 
     @cached_property
     def distances(self) -> Array:
-        """Of all pairs."""
+        """Distances of all pairs of rows."""
         return np.asarray(squareform(pdist(self.X)))
 
     @cached_property
     def graph(self) -> NeighbourGraph:
-        """The k nearest neighbours, k raised by halves until they hang together."""
+        """Graph of the k nearest neighbours, with k increased by factors of 1.5 until it is connected."""
         k = min(self.k, self.n - 1)
         while k < self.n - 1 and components(KNN(k).build(self.X))[0] > 1:
             k = min(k + max(1, k // 2), self.n - 1)
@@ -111,7 +112,7 @@ class Data:
 
     @cached_property
     def heat(self) -> Heat:
-        """As wide as the longest edge, so that no edge of a connected graph is as weak as rounding."""
+        """Heat kernel with the width of the longest edge, so that no weight is as small as a rounding error."""
         return Heat(float(self.graph.distances.data.max()))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What running theorems on data found."""
+"""Results of checks of theorems."""
 
 from __future__ import annotations
 
@@ -7,36 +7,37 @@ from typing import Any
 
 from .theorem import Theorem
 
-#: Largest angle between subspaces that the statements call equal, in degrees.
+#: Tolerance for angles between subspaces, in degrees.
 DEGREES = 1e-4
-#: Largest relative error of what they call identical: the same angle in radians, rounded.
+#: Tolerance for relative errors: about the same angle in radians.
 RELATIVE = 1e-6
-#: Deviation from the order of an approximate statement.
+#: Tolerance for the order of convergence of an approximate statement.
 _ORDER = 0.05
 
 
 @dataclass(frozen=True)
 class TheoremResult:
-    """One theorem on one table of data.
+    """Result of one theorem on given data.
 
     Attributes
     ----------
     theorem : Theorem
         Its name, statement, condition and source.
     holds : bool
-        Whether the condition holds here.
+        True if the condition holds on these data.
     found : str
-        The numbers that decided it.
+        The numbers that show whether it holds.
     degrees, relative : float or None
-        The measured discrepancy, where the condition holds: the largest angle between subspaces that are said to be equal, and the
-        largest relative error of numbers that are said to be, or by which an inequality is broken.
+        The measured discrepancy, if the condition holds: the largest angle between subspaces that are equal by the statement, and the
+        largest relative error of numbers that are equal by the statement or the largest relative violation of an inequality.
     rows : int or None
-        Rows used; None where the statement is not about data.
+        Number of rows used; None if the statement does not depend on the data.
     note : str
-        What else is worth knowing.
+        Further information.
     order : float or None
-        Of an approximate statement: the power of the step with which its error vanishes, as measured.
+        For an approximate statement, the measured order of convergence.
     seconds : float
+        Duration of the check.
     """
 
     theorem: Theorem
@@ -51,7 +52,7 @@ class TheoremResult:
 
     @property
     def confirmed(self) -> bool | None:
-        """The discrepancy is below the tolerance; None where the condition does not hold."""
+        """True if the discrepancy is within the tolerance; None if the condition does not hold."""
         if not self.holds:
             return None
         if self.theorem.order is not None:
@@ -62,7 +63,7 @@ class TheoremResult:
 
     @property
     def discrepancy(self) -> str:
-        """In words: ``3e-11 degrees, 2e-15 relative``."""
+        """Discrepancy as text, such as ``3e-11 degrees, 2e-15 relative``."""
         measured = ((self.degrees, "degrees"), (self.relative, "relative"))
         words = ", ".join(f"{value:.0e} {unit}" for value, unit in measured if value is not None)
         return words if self.theorem.order is None else f"approximate: {words}"
@@ -70,15 +71,16 @@ class TheoremResult:
 
 @dataclass(frozen=True)
 class TheoremReport:
-    """What `check_theorems` found.
+    """Result of `check_theorems`.
 
     Attributes
     ----------
     results : tuple of TheoremResult
+        One result per theorem.
     n_samples : int
-        Rows given.
+        Number of rows of X.
     n_distinct : int
-        Distinct rows among them, which the theorems were run on.
+        Number of distinct rows on which the theorems were checked.
     """
 
     results: tuple[TheoremResult, ...]
@@ -87,30 +89,30 @@ class TheoremReport:
 
     @property
     def failed(self) -> tuple[TheoremResult, ...]:
-        """Statements whose condition holds and whose discrepancy is above the tolerance."""
+        """Results whose condition holds but whose discrepancy exceeds the tolerance."""
         return tuple(result for result in self.results if result.confirmed is False)
 
     @property
     def unmet(self) -> tuple[TheoremResult, ...]:
-        """Statements whose condition does not hold here."""
+        """Results whose condition does not hold."""
         return tuple(result for result in self.results if not result.holds)
 
     @property
     def frame(self) -> Any:
-        """One row a theorem, as a pandas DataFrame indexed by name."""
+        """Results as a pandas DataFrame with one row per theorem, indexed by name."""
         import pandas as pd
 
         return pd.DataFrame([_row(result) for result in self.results]).set_index("name")
 
     def summary(self) -> str:
-        """One sentence."""
+        """Return a summary in one sentence."""
         held = len(self.results) - len(self.unmet)
         good = held - len(self.failed)
         words = f"{good} of {held} statements whose condition holds are confirmed"
         worst = max((r.degrees for r in self.results if r.degrees is not None), default=None)
         if worst is not None:
             words += f", subspaces to {worst:.0e} degrees"
-        return words + (f"; of {len(self.unmet)} more the condition does not hold here." if self.unmet else ".")
+        return words + (f"; the condition of {len(self.unmet)} more does not hold." if self.unmet else ".")
 
     def __str__(self) -> str:
         lines = [f"{'theorem':<22}{'holds':<7}{'ok':<5}{'discrepancy':<34}found"]

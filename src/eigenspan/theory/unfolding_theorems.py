@@ -1,4 +1,4 @@
-"""Theorems of maximum variance unfolding."""
+"""Theorems about maximum variance unfolding."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Array = NDArray[np.float64]
 
 theorem = subject("Unfolding")
 
-#: Rows: with all pairs held there are 435 constraints.
+#: Number of rows: all their pairs give 435 constraints.
 _ROWS = 30
-#: Gap between the bounds that the solver is asked for.
+#: Tolerance of the solver for the gap between the bounds.
 _TIGHT = 1e-9
 
 
 @theorem(
     "mvu-all-pairs",
     "maximum variance unfolding equals PCA",
-    condition="the distances of all pairs are held, which leaves one Gram matrix",
+    condition="the distances of all pairs are constraints, so only one Gram matrix is feasible",
     source="S4 eq. 46",
 )
 def mvu_of_all_pairs_is_pca(data: Data) -> Measured:
@@ -44,19 +44,19 @@ def mvu_of_all_pairs_is_pca(data: Data) -> Measured:
 
 
 def _unfolded(data: Data) -> tuple[Data, MVU]:
-    """Four neighbours each, or as many as hold together."""
+    """Return a sample of the rows and its MVU with four neighbours per row, or more if the graph is disconnected."""
     data = Data(data.take(_ROWS).X, k=4, seed=data.seed)
     return data, MVU(1, graph=data.graph, tol=1e-6, method="dense").fit(data.X)
 
 
 @theorem(
     "mvu-certificate",
-    "no string of an unfolding is longer than its distance, those under tension are as long, and weights prove the bound",
+    "no edge of an unfolding is longer than its distance, edges with positive weight have that length, and the weights prove the bound",
     condition="distances bounded from above, a connected graph",
     source="S4 eq. 47; Sun, Boyd, Xiao & Diaconis 2006",
 )
 def strings_and_tensions(data: Data) -> Measured:
-    """The bounds are computed anew from the weights: Σw(d − v) ≤ upper − variance, 0 at the optimum."""
+    """Recompute the bounds from the weights: Σw(d − v) ≤ upper − variance, 0 at the optimum."""
     data, mvu = _unfolded(data)
     c, F = mvu.certificate_, mvu.embedding_full_
     i, j = c.edges.T
@@ -70,10 +70,10 @@ def strings_and_tensions(data: Data) -> Measured:
     broken = (np.max(v / d) - 1, (variance - upper) / upper, (slack - (upper - variance)) / upper, -slack / upper)
     errors = (relative(c.upper, upper), max(0.0, float(max(broken))))
     return Measured(
-        f"{len(d)} strings, {int(np.sum(c.weights > 1e-6 * c.weights.max()))} under tension",
+        f"{len(d)} edges, {int(np.sum(c.weights > 1e-6 * c.weights.max()))} with positive weight",
         relative=max(errors),
         rows=data.n,
-        note=f"the bounds are {(upper - variance) / upper:.0e} apart, tensions have {slack / upper:.0e} of slack",
+        note=f"relative gap of the bounds {(upper - variance) / upper:.0e}, weighted slack of the edges {slack / upper:.0e}",
     )
 
 
@@ -95,10 +95,10 @@ def variance_is_bounded(data: Data) -> Measured:
     variance, nearer = S.sum() / (2 * n), np.sum(paths**2) / (2 * n)
     bound = n**3 * G.max() ** 2 / 2
     if not np.isfinite(nearer):
-        raise UnmetError("the graph falls apart")
+        raise UnmetError("the graph is disconnected")
     broken = (variance / nearer - 1, nearer / bound - 1, float(np.max(np.sqrt(S) - paths)) / paths.max())
     return Measured(
-        f"{int(np.sum(G > 0)) // 2} edges hang together",
+        f"connected, {int(np.sum(G > 0)) // 2} edges",
         relative=max(0.0, float(max(broken))),
         rows=n,
         note=f"variance {variance:.3g}, shortest paths {nearer:.3g}, lemma {bound:.3g}",
@@ -108,15 +108,15 @@ def variance_is_bounded(data: Data) -> Measured:
 @theorem(
     "mvu-shortest-paths",
     "maximum variance unfolding equals Isomap: all distances are those of the shortest paths",
-    condition="the points are tied in a chain, whose shortest paths are the distances of a line",
+    condition="the graph is a chain, whose shortest paths are distances on a line",
     source="S4 §8.4; Paprotny & Garcke 2012",
 )
 def unfolded_chain_is_isomap(data: Data) -> Measured:
-    """In general the paths bound the distances from above (`variance_is_bounded`); here the bound is reached."""
+    """Check that distances reach the upper bound of the shortest paths (`variance_is_bounded`) on a chain."""
     data = data.take(_ROWS)
     steps = np.linalg.norm(np.diff(data.X, axis=0), axis=1)
     if not np.all(steps > 0):
-        raise UnmetError("rows that follow each other coincide")
+        raise UnmetError("successive rows coincide")
     i = np.arange(data.n - 1)
     ends = np.concatenate([i, i + 1]), np.concatenate([i + 1, i])
     chain = sp.csr_array((np.tile(steps, 2), ends), shape=(data.n, data.n))

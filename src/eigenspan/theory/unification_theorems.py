@@ -1,4 +1,4 @@
-"""Theorems of unification: each spectral method is kernel PCA of a kernel of its own."""
+"""Theorems of unification: each spectral method is kernel PCA of an equivalent kernel."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ Condition = Callable[[Data, Any], None]
 
 theorem = subject("The kernel behind each method")
 
-#: Rows of a semidefinite program.
+#: Number of rows for semidefinite programs.
 _FEW = 40
-#: Angle, in degrees, that rounding may open without being taken for a discrepancy.
+#: Largest angle due to rounding, in degrees, at which a subspace is compared.
 _RESOLVED = 1e-5
 
 
-def _anything(data: Data, fitted: Any) -> None:
-    """Nothing more is asked for."""
+def _no_condition(data: Data, fitted: Any) -> None:
+    """Accept every fit."""
 
 
 def _positive_affinities(data: Data, fitted: Any) -> None:
-    """The deflated vector has eigenvalue 0, which those of the axes must exceed."""
+    """Raise UnmetError unless the affinities of the axes are positive: the deflated vector has eigenvalue 0."""
     if (least := 1 - float(fitted.eigenvalues_[-1])) <= 0:
         raise UnmetError(f"the last axis has the affinity {least:.2g}")
 
 
 def _above_zero(data: Data, fitted: Any) -> None:
-    """The pseudo-inverse of a number that is rounding is zero, not large."""
+    """Raise UnmetError if the first eigenvalue is a rounding error, because the pseudo-inverse omits it."""
     least, size = float(fitted.eigenvalues_[0]), fitted.problem_.A.norm()
     if least < 1e-11 * size:
-        raise UnmetError(f"the eigenvalue {least:.0e} of the first axis is zero but for rounding")
+        raise UnmetError(f"the eigenvalue {least:.0e} of the first axis is zero up to rounding")
 
 
 def _no_negative_walk(data: Data, fitted: Any) -> None:
-    """An even power makes large negative eigenvalues large positive ones."""
+    """Raise UnmetError if S has large negative eigenvalues, which an even power makes positive."""
     W = data.W + np.eye(data.n)
     W = W / np.outer(W.sum(axis=1), W.sum(axis=1)) ** fitted.alpha
     s = np.sqrt(W.sum(axis=1))
@@ -73,7 +73,7 @@ def _weighted(method: Any, **more: Any) -> Make:
 
 
 def _enough_neighbours(method: Any) -> Make:
-    """A tangent plane and its curvature take d(d + 3)/2 neighbours, and some more to be told from noise."""
+    """Return a factory with enough neighbours for a tangent plane and its curvature: d(d + 3)/2, and some more against noise."""
     return lambda data, d: method(d, n_neighbors=min(data.n - 1, max(data.graph.distances.nnz // data.n, 14)))
 
 
@@ -86,9 +86,9 @@ def _behind(
     source: str = "S4 table 1",
     rows: int = ROWS,
     form: Any = "auto",
-    needs: Condition = _anything,
+    needs: Condition = _no_condition,
 ) -> None:
-    """A theorem: kernel PCA of the equivalent kernel spans the embedding, in as many dimensions as rounding and `needs` allow."""
+    """Register a theorem: kernel PCA of the equivalent kernel spans the embedding, in the most dimensions for which `needs` holds."""
 
     @theorem(name, statement, condition=condition, source=source)
     def check(data: Data) -> Measured:
@@ -104,9 +104,9 @@ def _behind(
             kernel = equivalent_kernel(fitted, data.X, form=form)
             rounding = kernel.resolution()
             if rounding < _RESOLVED:
-                words = f"{d} dimension{'s' * (d > 1)}, which rounding turns by {rounding:.0e} degrees"
+                words = f"{d} dimension{'s' * (d > 1)}, rounding error {rounding:.0e} degrees"
                 return Measured(words, kernel.discrepancy(), rows=data.n)
-            reason = UnmetError(f"rounding alone may turn the first axis of the kernel by {rounding:.0e} degrees")
+            reason = UnmetError(f"the first axis of the kernel has a rounding error of {rounding:.0e} degrees")
         raise reason
 
 
@@ -115,14 +115,14 @@ _behind(
     "kernel-of-mds",
     "classical MDS is kernel PCA of −½HΔ²H",
     lambda data, d: ClassicalMDS(d, metric="cityblock"),
-    condition="Δ² squared distances of any kind; negative eigenvalues are no part of the embedding",
+    condition="Δ² squared distances of any kind; the embedding omits negative eigenvalues",
     rows=300,
 )
 _behind(
     "kernel-of-isomap",
     "Isomap is kernel PCA of −½HΔ²H of geodesic distances",
     _over_graph(Isomap),
-    condition="negative eigenvalues are no part of the embedding",
+    condition="the embedding omits negative eigenvalues",
     rows=300,
 )
 _behind(
@@ -135,9 +135,9 @@ _behind(
 )
 _behind(
     "eigenmaps",
-    "Laplacian eigenmaps are D^(−½)U, with U the leading eigenvectors of D^(−½)WD^(−½) after its stationary vector is taken out",
+    "Laplacian eigenmaps are D^(−½)U, with U the leading eigenvectors of D^(−½)WD^(−½) after deflation of its stationary vector",
     _weighted(LaplacianEigenmaps),
-    condition="deflated, not centred: centring gives another subspace; positive affinities at the last axis",
+    condition="deflated, not centred: centring gives another subspace; a positive affinity of the last axis",
     source="S4 §2.2, corrected",
     form="deflated",
     needs=_positive_affinities,
@@ -161,7 +161,7 @@ _behind(
     "diffusion-map",
     "the diffusion map equals kernel PCA of S^(2t), S = D_α^(−½)W_αD_α^(−½), with rows multiplied by D_α^(−½)",
     _weighted(DiffusionMap, t=2),
-    condition="the stationary vector taken out, and no negative eigenvalue of S as large as those kept",
+    condition="the stationary vector deflated, and no negative eigenvalue of S as large in absolute value as those of the axes",
     source="S4 §2.2, corrected",
     needs=_no_negative_walk,
 )
@@ -196,6 +196,6 @@ _behind(
     "kernel-of-projection",
     "LPP, like every projection, is kernel PCA of XVVᵀXᵀ, the metric that it learns",
     _weighted(LPP),
-    condition="nothing is centred",
+    condition="no centring",
     source="S4 §2.4",
 )

@@ -1,4 +1,4 @@
-"""Theorems of variance and distances."""
+"""Theorems about variance and distances."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 theorem = subject("Variance and distances")
 
-#: Rows that all pairs are taken of.
+#: Largest number of rows for all pairs.
 _PAIRS = 500
 
 
@@ -59,18 +59,18 @@ def kernel_pca_is_pca(data: Data) -> Measured:
     source="S1 §1.3.1",
 )
 def isomap_is_mds(data: Data) -> Measured:
-    """In city-block distances, which are far from Euclidean."""
+    """Use city-block distances, which are not Euclidean."""
     data = data.take(200)
     D = squareform(pdist(data.X, "cityblock"))
     detour = max(float(np.max(D[i] - np.min(D[i] + D, axis=1))) for i in range(len(D))) / D.max()
     if detour > 1e-12:
-        raise UnmetError(f"a detour is shorter than the way by {detour:.0e} of the largest distance")
+        raise UnmetError(f"the triangle inequality is violated by {detour:.0e} of the largest distance")
     _, V, gap = highest(double_centred(-0.5 * D**2), most=2)
     d = V.shape[1]
     mds = ClassicalMDS(d, metric="precomputed").fit(D)
     isomap = Isomap(d, graph="precomputed", n_neighbors=len(D) - 1).fit(D)
     return Measured(
-        f"no detour is shorter, {gap}",
+        f"the triangle inequality holds, {gap}",
         max(angle(isomap.embedding_, mds.embedding_), angle(mds.embedding_, V)),
         relative(products(isomap.embedding_), products(mds.embedding_)),
         data.n,
@@ -80,7 +80,7 @@ def isomap_is_mds(data: Data) -> Measured:
 @theorem(
     "nystrom",
     "kernel PCA for new points, the Nyström formula and landmark MDS are one map",
-    condition="centred on the landmarks, before landmark MDS turns its axes",
+    condition="centred on the landmarks, before landmark MDS rotates its axes",
     source="S3 §4.1.3",
 )
 def one_map_for_new_points(data: Data) -> Measured:
@@ -111,8 +111,8 @@ def one_map_for_new_points(data: Data) -> Measured:
 
 @theorem(
     "mutual-information",
-    "of all orthonormal projections PCA keeps the most information, ½ log₂ of (2πe)^d times the product of its variances",
-    condition="Gaussian data, or the entropy of the Gaussian with their covariance",
+    "among all orthonormal projections PCA preserves the most information, ½ log₂ of (2πe)^d times the product of its variances",
+    condition="Gaussian data, or the entropy of a Gaussian with the same covariance",
     source="S3 eq. 3.7, with (2πe)^d",
 )
 def pca_keeps_most_information(data: Data) -> Measured:
@@ -137,12 +137,12 @@ def pca_keeps_most_information(data: Data) -> Measured:
 
 @theorem(
     "least-dimension",
-    "a matrix A holds squared distances of points if and only if −HAH is positive semidefinite, whose rank is their least dimension",
+    "a matrix A holds squared distances of points if and only if −HAH is positive semidefinite; its rank is their smallest dimension",
     condition="A symmetric, nonnegative, zero on its diagonal",
     source="S3 theorem 4.1",
 )
 def least_dimension(data: Data) -> Measured:
-    """Squared distances of the rows from as many axes as −HAH has rank; stretching one distance makes it indefinite."""
+    """Reproduce the squared distances from as many axes as −HAH has rank; tripling one distance makes it indefinite."""
     data = data.take(200)
     A = data.distances**2
     values, U = dense.eigenpairs(double_centred(-A), None, "max")
@@ -155,7 +155,7 @@ def least_dimension(data: Data) -> Measured:
         f"rank {r}, next eigenvalue {beyond:.0e} of the largest",
         relative=max(relative(squares(Y), A), beyond),
         rows=data.n,
-        note=f"one axis fewer breaks them by {relative(squares(Y[:, :-1]), A):.0e}; one distance tripled: {_stretched(A)}",
+        note=f"with one axis fewer the error is {relative(squares(Y[:, :-1]), A):.0e}; with one distance tripled: {_stretched(A)}",
     )
 
 
@@ -174,7 +174,7 @@ def _stretched(A: Array) -> str:
     source="S3 §4.2.1",
 )
 def general_centring(data: Data) -> Measured:
-    """About a point, and about weights of both signs."""
+    """Use a point as centre, and weights of both signs."""
     data = data.take(200)
     c = data.rng().standard_normal(data.n)
     c += (1 - c.sum()) / data.n
@@ -189,7 +189,7 @@ def general_centring(data: Data) -> Measured:
 
 @theorem(
     "unexplained-residual",
-    "the squared distances of the points from their places on the first d axes of classical MDS sum to the other eigenvalues",
+    "the squared distances of the points from their projections to the first d axes of classical MDS sum to the other eigenvalues",
     condition="Euclidean distances",
     source="S3 eq. 4.11, without its ½ between the steps",
 )
@@ -197,33 +197,33 @@ def unexplained_residual(data: Data) -> Measured:
     data = data.take(_PAIRS)
     values, _, gap = principal(data.X)
     found = ClassicalMDS(values.size, metric="precomputed").fit(data.distances)
-    Q = dense.nearest_rotation(data.centred.T @ found.embedding_)  # the axes shown, in the space of the data
+    Q = dense.nearest_rotation(data.centred.T @ found.embedding_)  # the axes of the embedding in the space of the data
     share = float(np.sum((data.centred - found.embedding_ @ Q.T) ** 2) / np.sum(data.centred**2))
     return Measured(gap, relative=abs(found.unexplained_residual() - share) / max(share, 1e-3), rows=data.n)
 
 
 @theorem(
     "nystrom-error",
-    "what landmarks leave out of a kernel matrix is its Schur complement C − BᵀA⁻¹B, nothing where they span all points",
+    "the error of the Nyström approximation is the Schur complement C − BᵀA⁻¹B, zero if the landmarks span all points",
     condition="a kernel matrix; independent landmarks",
     source="S3 §4.1.2–4.1.3",
 )
 def nystrom_error(data: Data) -> Measured:
-    """The trace told by the fit against the complement written out, and a completion of the data's own inner products."""
+    """Compare the reported error with the trace of the complement, and complete a matrix of inner products of the data."""
     data = data.take(200)
     X, m = data.centred / data.scale, min(20, data.n // 2)
     some = np.sort(data.rng().choice(data.n, m, replace=False))
     K = np.exp(-cdist(X, X, "sqeuclidean"))
-    told = KernelPCA(1, kernel="precomputed", landmarks=some).fit(K).diagnostics_["nystrom_error"]
+    reported = KernelPCA(1, kernel="precomputed", landmarks=some).fit(K).diagnostics_["nystrom_error"]
     left = K - K[:, some] @ np.linalg.lstsq(K[np.ix_(some, some)], K[some], rcond=1e-10)[0]
     P = products(X)
     full = np.arange(min(data.n, 4 * rank(X)))
     holes = np.where(np.isin(np.arange(data.n), full)[:, None] | np.isin(np.arange(data.n), full), P, np.nan)
     if rank(X[full]) < rank(X):
         raise UnmetError(f"the first {full.size} rows have rank {rank(X[full])} of {rank(X)}")
-    errors = (abs(told - np.trace(left) / data.n), max(0.0, -dense.eigenvalues(dense.symmetric(left))[0]) / data.n)
+    errors = (abs(reported - np.trace(left) / data.n), max(0.0, -dense.eigenvalues(dense.symmetric(left))[0]) / data.n)
     return Measured(
-        f"{m} landmarks leave {told:.1%}", relative=max(*errors, relative(complete_kernel(holes), P)), rows=data.n
+        f"{m} landmarks, error {reported:.1%}", relative=max(*errors, relative(complete_kernel(holes), P)), rows=data.n
     )
 
 
@@ -234,7 +234,7 @@ def nystrom_error(data: Data) -> Measured:
     source="S3 theorem A.1",
 )
 def nearest_semidefinite(data: Data) -> Measured:
-    """By the conditions of optimality: B ⪰ 0, B − S ⪰ 0 and ⟨B, B − S⟩ = 0, of city-block distances with an order put in."""
+    """Check the optimality conditions B ⪰ 0, B − S ⪰ 0 and ⟨B, B − S⟩ = 0 on an asymmetric matrix from city-block distances."""
     data = data.take(150)
     A = double_centred(-0.5 * squareform(pdist(data.X, "cityblock")) ** 2)
     A = A + np.abs(A).max() * np.triu(np.ones_like(A), 1) / data.n

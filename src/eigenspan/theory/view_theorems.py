@@ -1,4 +1,4 @@
-"""Theorems of two views of the same rows."""
+"""Theorems about several views of the same rows."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Array = NDArray[np.float64]
 
 theorem = subject("Two views")
 
-#: Type checkers take their fitted attributes for parameters that are missing.
+#: Typed as Any: type checkers mistake fitted attributes of these classes for missing parameters.
 CCA: Any = two_views.CCA
 KernelCCA: Any = kernel_cca.KernelCCA
 MultiviewCCA: Any = multiview.MultiviewCCA
 
-#: Rows, and dimensions of a view at most: with a quarter as many the variates are far from arbitrary.
+#: Largest numbers of rows, and of dimensions of a view: with few dimensions the variates are well determined.
 _ROWS, _WIDE = 400, 20
 
 
 def _halves(data: Data) -> tuple[Data, list[Array]]:
-    """The first and the other half of the columns as two views, each in its leading dimensions, the first of unit variance."""
+    """Return a sample of the data, and the two halves of its columns as views: leading principal axes, the first of unit variance."""
     data = data.take(_ROWS)
     cols = data.X.shape[1]
     if cols < 2:
@@ -46,7 +46,7 @@ def _halves(data: Data) -> tuple[Data, list[Array]]:
 
 
 def _canonical(one: Array, two: Array) -> tuple[Array, Array, Array, str]:
-    """Canonical correlations and variates by the angles between column spaces, up to a gap."""
+    """Return canonical correlations and variates, from the angles between the column spaces, up to a gap, and a description."""
     Q, P = (np.linalg.qr(centred(view))[0] for view in (one, two))
     U, s, V = dense.singular_vectors(Q.T @ P)
     d, gap = cut(np.append(s, 0.0), max(1, min(3, s.size - 1)), 1.0)
@@ -72,7 +72,7 @@ def cca_is_affine_invariant(data: Data) -> Measured:
 
 @theorem(
     "cca-lda",
-    "CCA of the data with one column of zeros and ones a class has the directions of LDA",
+    "CCA of the data with one indicator column per class has the directions of LDA",
     condition="no ridge",
     source="S3 §3.6",
 )
