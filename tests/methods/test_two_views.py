@@ -521,3 +521,12 @@ def test_memory_for_few_axes_of_each_view_is_what_is_kept(n, monkeypatch):
     ((predicted, what),) = told
     assert predicted == 8 * (20 * (5 * n + 600) + 20 * (5 * n + 500) + 40**2)
     assert f"{n} rows of 2 views with 600 and 500 columns" in what
+
+
+def test_classes_between_add_no_parameters() -> None:
+    """Parameters keep their order and their types: "auto" is refused by name, and not by a comparison of a word with a number."""
+    assert [*es.CCA._parameters] == ["n_components", "ridge", "reduce", "random_state"]
+    assert [*es.MultiviewCCA._parameters][:4] == ["n_components", "criterion", "ridge", "reduce"]
+    for method in (es.CCA(n_components="auto"), es.MultiviewCCA(n_components="auto")):
+        with pytest.raises(InputError, match="cannot tell n_components"):
+            method.fit(X, X[:, :2])

@@ -109,7 +109,7 @@ class Moments:
 
     def products(self) -> Moments:
         """The same without a root."""
-        return replace(self, root=None, lost=None)
+        return self if self.root is None else replace(self, root=None, lost=None)
 
     def rooted(self) -> Moments:
         """The same with a root: that of the scatter, where there is no better one."""
@@ -270,8 +270,10 @@ class OfMoments:
     """A statistic whose fields are moments of different rows or columns."""
 
     def _each(self, change: Callable[[Moments], Moments]) -> Self:
-        there = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
-        return replace(self, **{name: change(M) for name, M in there.items() if isinstance(M, Moments)})  # type: ignore[type-var]
+        parts = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        found = {name: change(part) for name, part in parts.items() if isinstance(part, Moments)}
+        same = all(found[name] is parts[name] for name in found)
+        return self if same else replace(self, **found)  # type: ignore[type-var]
 
     def rooted(self) -> Self:
         """The same with roots: those of the scatters, where there are no better ones."""

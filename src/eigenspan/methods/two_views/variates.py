@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +41,12 @@ class StreamedViews(Streaming):
     """Methods of several views, for which the joint scatter of all columns suffices."""
 
     _sums_suffice: ClassVar[Sufficient | None] = {"reduce": None}
-    n_components: Any
-    ridge: Any
-    reduce: int | None
-    random_state: Any
+
+    if TYPE_CHECKING:  # parameters of the methods: an annotation of the class itself would declare them anew
+        n_components: Any
+        ridge: Any
+        reduce: int | None
+        random_state: Any
 
     def _statistic(self, X: Any, y: Any, seen: int = 0, before: JointMoments | None = None) -> JointMoments:
         others: Any = self._accepted().y.read(y, X.shape[0], name=type(self).__name__, unlabeled=None)  # type: ignore[attr-defined]
