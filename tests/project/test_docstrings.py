@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import pickle
 import pydoc
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 import pytest
@@ -69,7 +71,7 @@ def test_types_in_entries_agree_with_declarations(cls: Any) -> None:
 
 
 def contradiction(cls: Any, name: str, said: str) -> str:
-    """What the type of an entry says that the declaration does not say, or the other way round."""
+    """Return the first contradiction between the type in an entry and the declaration; "" if there is none."""
     hint = get_type_hints(cls, include_extras=True)[name]
     if "default=" in said:
         return "the default is generated"
@@ -95,7 +97,7 @@ def contradiction(cls: Any, name: str, said: str) -> str:
 
 
 def literals(hint: Any) -> set[str]:
-    """Strings that a type lists itself."""
+    """Return the strings that a type lists."""
     if docstrings.get_origin(hint) is Literal:
         return {option for option in docstrings.get_args(hint) if isinstance(option, str)}
     parts = docstrings.get_args(hint) if docstrings.get_origin(hint) in (docstrings.Union, docstrings.UnionType) else ()
@@ -119,7 +121,7 @@ def test_precomputed_is_offered_where_it_is_accepted(cls: Any) -> None:
 
 
 @in_one_test(PUBLIC, lambda cls: cls.__name__)
-def test_attributes_end_with_an_underscore_and_say_what_they_are(cls: Any) -> None:
+def test_attributes_end_with_an_underscore_and_have_type_and_description(cls: Any) -> None:
     for entry in docstrings.attributes(cls):
         assert all(name.endswith("_") for name in entry.names)
         assert entry.type
@@ -156,6 +158,78 @@ def test_names_and_layout() -> None:
     assert '\nscale : "unit-variance" or None, default=None\n' in text
     assert text in pydoc.plain(pydoc.render_doc(es.LPP)).replace("\n |  ", "\n").replace("\n |", "\n")
     assert max(map(len, text.splitlines())) <= 140
+
+
+# ---------------------------------------------------------------------- first words
+#: A docstring of a function begins with an imperative verb ("Return ...") or with the noun it returns, never with one of these.
+RIDDLE = re.compile(r"(Of|What|Where|Who|How|The same|As|With)\b")
+#: Files with such docstrings. Remove a file when it has none; add no file.
+WITH_RIDDLES = {
+    "data/dask_y.py",
+    "data/read.py",
+    "data/rows/cluster.py",
+    "data/rows/dask_rows.py",
+    "data/rows/executor.py",
+    "data/rows/joint_moments.py",
+    "data/rows/moments.py",
+    "data/rows/triangular.py",
+    "graphs/landmarks.py",
+    "graphs/neighbours/connect.py",
+    "graphs/weights/rules.py",
+    "methods/base/contract.py",
+    "methods/base/streaming.py",
+    "methods/discriminant/classifier.py",
+    "methods/discriminant/label_kernels.py",
+    "methods/discriminant/lda.py",
+    "methods/discriminant/pair_costs.py",
+    "methods/distances/isomap.py",
+    "methods/distances/ordinal_isomap.py",
+    "methods/semi_supervised/label_propagation.py",
+    "methods/sufficient/conditional_covariance.py",
+    "methods/sufficient/contingency.py",
+    "methods/sufficient/contours.py",
+    "methods/sufficient/distributed_slices.py",
+    "methods/sufficient/inverse_regression.py",
+    "methods/sufficient/kdr.py",
+    "methods/sufficient/phd.py",
+    "methods/sufficient/sir.py",
+    "methods/two_views/cca.py",
+    "methods/two_views/variates.py",
+    "methods/unfolding/landmark_mvu.py",
+    "methods/unfolding/solver_settings.py",
+    "methods/unfolding/task.py",
+    "methods/variance/em.py",
+    "methods/variance/gaussian.py",
+    "methods/variance/kernel_pca.py",
+    "methods/variance/missing_entries.py",
+    "methods/variance/mixture_em.py",
+    "methods/variance/pca.py",
+    "methods/variance/ppca.py",
+    "problem/basis.py",
+    "problem/scatters.py",
+}
+
+
+def riddles(text: str) -> list[str]:
+    """Return line and first words of the docstrings of functions that begin with such a word."""
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    found = [(node.lineno, ast.get_docstring(node) or "") for node in functions]
+    return [f"{line}: {words[:60]!r}" for line, words in found if RIDDLE.match(words)]
+
+
+SOURCES = sorted(Path(es.__file__).parent.rglob("*.py"))
+
+
+@in_one_test(SOURCES, lambda path: path.relative_to(Path(es.__file__).parent).as_posix())
+def test_docstrings_of_functions_begin_with_a_verb_or_a_noun(path: Path) -> None:
+    found = riddles(path.read_text("utf-8"))
+    assert not found or path.relative_to(Path(es.__file__).parent).as_posix() in WITH_RIDDLES, "; ".join(found)
+
+
+def test_riddles_are_found() -> None:
+    text = 'def f():\n    """Of a graph."""\nclass A:\n    """What it is."""\n    async def g(self):\n        """The same rows."""\n'
+    assert riddles(text) == ["1: 'Of a graph.'", "5: 'The same rows.'"]
+    assert riddles('def f():\n    """Often used."""\ndef g():\n    """Return the rows of X."""\n') == []
 
 
 # ---------------------------------------------------------------------- the mechanism
@@ -256,21 +330,21 @@ def test_a_class_is_completed_from_its_bases() -> None:
     assert inspect.getdoc(Derived) == COMPLETE
 
 
-def test_it_behaves_as_a_class_does() -> None:
-    class Silent(Derived):
+def test_a_completed_class_behaves_like_others() -> None:
+    class Undocumented(Derived):
         pass
 
-    class Speaking(Derived):
-        """Mine."""
+    class Documented(Derived):
+        """Its own text."""
 
-    assert Silent.__doc__ is None
-    assert inspect.getdoc(Silent) == COMPLETE
-    assert Speaking.__doc__ == inspect.getdoc(Speaking) == "Mine."
+    assert Undocumented.__doc__ is None
+    assert inspect.getdoc(Undocumented) == COMPLETE
+    assert Documented.__doc__ == inspect.getdoc(Documented) == "Its own text."
     for made in (pickle.loads(pickle.dumps(Derived(part=0.5))), clone(Derived(part=0.5))):
         assert made.part == 0.5
         assert made.__doc__ == COMPLETE
-    Speaking.__doc__ = "Another."
-    assert Speaking.__doc__ == "Another."
+    Documented.__doc__ = "Another."
+    assert Documented.__doc__ == "Another."
 
 
 @pytest.mark.parametrize(
