@@ -77,6 +77,12 @@ def test_every_dataclass_field_is_in_its_kind() -> None:
     }
 
 
+def test_forms_of_the_first_version_are_migrated() -> None:
+    path = FOLDER / "LLE.eig"
+    assert stored_kinds(path)["form"] == 1
+    assert es.load(path).problem_.A.needs == "connected"
+
+
 def test_golden_files_load_without_warnings(recwarn: pytest.WarningsRecorder) -> None:
     for path in FILES:
         if not any(kind.startswith("sklearn.") for kind in stored_kinds(path)):

@@ -51,7 +51,10 @@ PROBLEMS = [
             "dense": Maybe(Floats("n", "n")),
             "psd": Flag(),
             "kills_constant": Flag(),
+            "needs": Word("connected", "one closed class"),
         },
+        version=2,
+        migrations={1: lambda parts: {**parts, "needs": "connected"}},
     ),
     Kind(
         "pairs.gaussian",
