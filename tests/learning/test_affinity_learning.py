@@ -1,4 +1,4 @@
-"""Weights of the features learned from groups: against a convex solver, and for groups that were not seen."""
+"""`AffinityLearner`: feature weights compared with a convex solver, and applied to new groups."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from helpers import assert_scikit_learn_agrees, quietly, says
 
 
 def groups(n: int, seed: int, noise: int = 3, centres: Any = ((0, 0), (4, 0), (0, 4)), size: float = 3.0) -> Any:
-    """Groups in two features, and others that say nothing, in larger numbers."""
+    """Return groups that differ in two features; further features are noise on a larger scale."""
     X, y = make_blobs(n, centers=np.array(centres, dtype=float), random_state=seed)
     return np.c_[X, size * np.random.default_rng(seed).standard_normal((n, noise))], y
 
 
 def by_convex_solver(X: Any, y: Any) -> tuple[Any, float]:
-    """The divergence as it is written, every pair a row of squared differences, given to a conic solver."""
+    """Minimise the divergence with a conic solver; every pair is a row of squared differences."""
     weights = cp.Variable(X.shape[1], nonneg=True)
     terms = []
     for i in range(len(X)):
@@ -40,7 +40,7 @@ def by_convex_solver(X: Any, y: Any) -> tuple[Any, float]:
 @pytest.mark.parametrize("seed", range(3))
 def test_against_a_convex_solver(seed: int) -> None:
     X, y = groups(36, seed)
-    y[0] = 7  # alone in its group: nothing says who belongs to it
+    y[0] = 7  # the only member of its group, so it has no pairs
     fitted = es.AffinityLearner().fit(X, y)
     weights, value = by_convex_solver(X, y)
     assert fitted.divergence_ == pytest.approx(value, rel=1e-6)
@@ -60,8 +60,8 @@ def test_the_gradient_is_that_of_the_divergence() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_groups_that_were_not_seen(seed: int) -> None:
-    """The weights are those of the features, and serve four other groups among them."""
+def test_weights_apply_to_groups_not_in_the_fit(seed: int) -> None:
+    """The weights belong to the features, so they also separate four other groups."""
     X, y = groups(150, seed, size=20.0)
     fresh, truth = groups(400, seed + 10, size=20.0, centres=[(-8, 3), (1, -7), (9, 9), (-6, -9)])
     learner = es.AffinityLearner().fit(X, y)
@@ -86,7 +86,7 @@ def test_units_and_rows_without_a_group() -> None:
     assert set(map(str, out.dtypes)) == {"float32"}
 
 
-def test_what_cannot_be_learned() -> None:
+def test_invalid_input_is_refused() -> None:
     X, y = groups(20, 0)
     with pytest.raises(LabelError, match=says("Each of the 20 labelled rows is the only one")):
         es.AffinityLearner().fit(X, np.array([f"row {i}" for i in range(20)]))

@@ -1,4 +1,4 @@
-"""The machines of a kernel learned for several classes are those of each class against the rest, and no others."""
+"""With several classes, `KernelLearner` trains one machine per class against the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernel completion and low-rank kernels: against cvxpy, closed forms and bounds recomputed from scratch."""
+"""Kernel completion and low-rank kernels compared with cvxpy, closed forms and recomputed bounds."""
 
 import warnings
 
@@ -17,7 +17,7 @@ def kernel(n, rank, seed=0):
 
 
 def holes(K, share, seed=0, diagonal=0.0):
-    """The matrix with a share of its entries missing."""
+    """Return the matrix with a share of its entries missing."""
     rng, n = np.random.default_rng(seed), len(K)
     gone = np.triu(rng.random((n, n)) < share, 1)
     gone |= gone.T | np.diag(rng.random(n) < diagonal)
@@ -46,26 +46,26 @@ def test_a_general_solver_finds_the_same(rank, share, diagonal, given):
 
 
 def test_known_rows_are_completed_by_nystroms_formula():
-    """The example of [S3, §4.1]: all that is left of a kernel of rank two are its first two rows."""
+    """The example of [S3, §4.1]: only the first two rows of a kernel of rank two are known."""
     K = kernel(9, 2)
     A = K.copy()
     A[2:, 2:] = np.nan
     np.testing.assert_allclose(complete_kernel(A), K, atol=1e-10)
 
 
-def test_nystroms_formula_is_the_nearest_to_zero():
+def test_nystroms_formula_is_the_completion_of_least_norm():
     K = kernel(8, 8)
     A = np.where(np.add.outer(np.arange(8) < 5, np.arange(8) < 5), K, np.nan)
-    near = complete_kernel(A, near=np.zeros((8, 8)), tol=1e-7)  # by the search
+    near = complete_kernel(A, near=np.zeros((8, 8)), tol=1e-7)  # by the iteration
     np.testing.assert_allclose(complete_kernel(A), near, atol=1e-4)
 
 
-def test_a_kernel_of_low_rank_comes_back_whole():
+def test_a_kernel_of_low_rank_is_recovered():
     K = kernel(60, 3)
     np.testing.assert_allclose(complete_kernel(holes(K, 0.3), tol=1e-9), K, atol=1e-5 * np.abs(K).max())
 
 
-def test_nothing_missing_nothing_changed_and_units_do_not_matter():
+def test_complete_kernels_are_unchanged_and_units_do_not_matter():
     K = kernel(7, 7)
     np.testing.assert_allclose(complete_kernel(K), K, rtol=1e-12)
     A = holes(K, 0.4)
@@ -73,7 +73,7 @@ def test_nothing_missing_nothing_changed_and_units_do_not_matter():
     assert complete_kernel(A.astype(np.float32)).dtype == np.float32
 
 
-def test_entries_that_no_points_have_are_refused():
+def test_known_entries_without_a_psd_completion_are_refused():
     with pytest.raises(KernelError, match=says("K[0, 1] = 2", "lengths")):
         complete_kernel([[1, 2, np.nan], [2, 1, 0], [np.nan, 0, 1]])
     with pytest.raises(KernelError, match=says("K[1, 1] = -1", "is negative")):
@@ -93,14 +93,14 @@ def test_entries_that_no_points_have_are_refused():
         complete_kernel(holes(kernel(3, 3), 0.5), near=np.eye(2))
 
 
-def test_what_is_left_is_told():
+def test_the_remaining_error_is_reported():
     with reports(ConvergenceWarning, "known entries off", "max_iter"):
         complete_kernel(holes(kernel(20, 20), 0.6), max_iter=1)
 
 
 # ---------------------------------------------------------------------- kernels of low rank
 def task(n=16, seed=0):
-    """Pairs as near, or as far apart, as they are under another metric; the first exactly so."""
+    """Return bounds on pairs from another metric: upper and lower bounds, and an equality for the first pair."""
     rng = np.random.default_rng(seed)
     F, pairs = rng.standard_normal((n, 4)), rng.permutation(n).reshape(-1, 2)
     G = F[pairs[:, 0]] - F[pairs[:, 1]]
@@ -127,7 +127,7 @@ def test_a_general_solver_finds_the_same_kernel(seed):
     np.testing.assert_allclose(found.kernel, F @ M.value @ F.T, atol=1e-3)
 
 
-def test_bounds_are_kept_the_rank_too_and_the_weights_prove_it():
+def test_bounds_and_rank_are_kept_and_the_weights_prove_optimality():
     F, pairs, lower, upper = task()
     found = low_rank_kernel(F @ F.T, pairs, lower=lower, upper=upper, tol=1e-8)
     assert found.factor.shape == F.shape
@@ -138,7 +138,7 @@ def test_bounds_are_kept_the_rank_too_and_the_weights_prove_it():
     K0, K = np.linalg.pinv(F @ F.T, hermitian=True), found.kernel
     values = np.sort(np.linalg.eigvals(K @ K0).real)[-4:]
     assert found.divergence == pytest.approx(np.sum(values - np.log(values)) - 4, rel=1e-6)
-    w = found.weights[1:]  # none of the wrong sign, some that hold
+    w = found.weights[1:]  # no weight has the wrong sign, and some constraints are active
     assert np.all(np.where(np.isfinite(upper[1:]), w >= 0, w <= 0))
     assert np.any(w != 0)
 
@@ -153,7 +153,7 @@ def test_a_factor_and_a_rank_may_be_given():
     assert kept.divergence == pytest.approx(0, abs=1e-12)
 
 
-def test_pairs_that_cannot_be_are_refused():
+def test_invalid_pairs_are_refused():
     F, pairs, _, _ = task()
     with pytest.raises(InputError, match=says("1 of 1 pairs", "2 to 1")):
         low_rank_kernel(F, pairs[:1], lower=2, upper=1)

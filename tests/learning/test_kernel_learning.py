@@ -1,4 +1,4 @@
-"""Kernel learning: against a general solver of eq. 31, against SVC, and its bounds recomputed from scratch."""
+"""`KernelLearner` compared with a general solver of eq. 31 and with SVC, and its bounds recomputed."""
 
 import pickle
 import warnings
@@ -28,7 +28,7 @@ seeds = pytest.mark.parametrize("seed", range(3))
 
 
 def points(seed, n=36, D=3):
-    """Two overlapping classes, taken in turn."""
+    """Return two overlapping classes with alternating labels."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 2
     X = rng.standard_normal((n, D))
@@ -41,7 +41,7 @@ def hidden(y, labelled):
 
 
 def grams(X):
-    """Five kernels, centred, of trace n."""
+    """Return five centred kernels of trace n."""
     n = len(X)
     H = np.eye(n) - 1 / n
     raw = [linear_kernel(X), polynomial_kernel(X, degree=2), *(rbf_kernel(X, gamma=g) for g in (0.1, 1, 5))]
@@ -60,7 +60,7 @@ def solve(K, rows, y, margin, signs, **options):
 
 
 def by_cvxpy(K, rows, y, margin, signs):
-    """Equation 31 as it is printed, with all its multipliers."""
+    """Solve equation 31 in its printed form, with all multipliers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cp = pytest.importorskip("cvxpy", reason="cvxpy, the oracle, is not installed")
@@ -80,7 +80,7 @@ def by_cvxpy(K, rows, y, margin, signs):
 
 
 def omega(G, y, box, tau):
-    """The machine's optimum by SVC: twice its dual objective, negated."""
+    """Return the optimum of the machine from SVC: minus twice its dual objective."""
     K = G * np.outer(y, y) + tau * np.eye(len(y))
     svm = SVC(C=box if np.isfinite(box) else 1e6, kernel="precomputed", tol=1e-9).fit(K, y)
     alpha = np.zeros(len(y))
@@ -105,7 +105,7 @@ def test_agrees_with_a_general_solver_of_equation_31(seed, margin, signs):
 @seeds
 @every
 @both
-def test_bounds_follow_from_what_is_returned(seed, margin, signs):
+def test_bounds_can_be_recomputed_from_the_results(seed, margin, signs):
     K, rows, y = problem(seed)
     box, tau = MARGINS[margin]
     found = solve(K, rows, y, margin, signs)
@@ -139,7 +139,7 @@ def test_no_other_weights_are_better(seed, margin):
     lower = solve(K, rows, y, margin, "nonnegative").lower
     rng = np.random.default_rng(seed)
     for w in [*np.eye(len(K)), *rng.dirichlet(np.ones(len(K)), 10)]:
-        if margin != "hard" or w[3:].sum() > 0.05:  # kernels of full rank, under which everything is separable
+        if margin != "hard" or w[3:].sum() > 0.05:  # with kernels of full rank all labels are separable
             assert omega(np.tensordot(w, G, axes=1), y, box, tau) >= lower * (1 - 1e-7)
 
 
@@ -164,7 +164,7 @@ def test_one_kernel_is_the_support_vector_machine(margin, signs):
 
 
 @both
-def test_copies_of_a_kernel_change_nothing(signs):
+def test_duplicate_kernels_change_nothing(signs):
     K, rows, y = problem(1)
     once, twice = solve(K, rows, y, "l1", signs), solve(np.concatenate([K, K[:3]]), rows, y, "l1", signs)
     assert twice.status == "optimal"
@@ -175,7 +175,7 @@ def test_copies_of_a_kernel_change_nothing(signs):
 
 @both
 @pytest.mark.parametrize("box, tau", [(np.inf, 0), (1e-3, 0), (1e4, 0), (np.inf, 1e-4), (np.inf, 1e3)])
-def test_kernels_that_nearly_depend_on_one_another(signs, box, tau):
+def test_nearly_dependent_kernels(signs, box, tau):
     X, y = points(0, n=80, D=5)
     n, H = len(X), np.eye(80) - 1 / 80
     K = np.array([H @ rbf_kernel(X, gamma=g) @ H for g in np.geomspace(1e-3, 10, 12)])
@@ -190,7 +190,7 @@ def test_kernels_that_nearly_depend_on_one_another(signs, box, tau):
 
 
 @both
-def test_a_margin_that_is_not_there_is_proven_not_to_be(signs):
+def test_inseparable_classes_are_proved_inseparable(signs):
     K, rows, _ = problem(0, labelled=36)
     y = 2.0 * (np.arange(36) // 2 % 2) - 1
     found = solve(K[:1], rows, y, "hard", signs)
@@ -200,7 +200,7 @@ def test_a_margin_that_is_not_there_is_proven_not_to_be(signs):
     assert found.lower > 1e9
 
 
-def test_a_coarse_solve_says_how_coarse_it_is():
+def test_a_coarse_solution_reports_its_gap():
     K, rows, y = problem(0)
     best = solve(K, rows, y, "l1", "nonnegative")
     for steps in (1, 3, 5):
@@ -217,7 +217,7 @@ KERNELS = ["linear", Kernel("poly", degree=2), Kernel("rbf", gamma=0.1), rbf_ker
 
 @every
 @both
-def test_the_learned_kernel_is_the_sum_it_says_it_is(margin, signs):
+def test_the_learned_kernel_is_the_weighted_sum(margin, signs):
     X, y = points(3, n=50)
     fitted = KernelLearner(KERNELS, weights=signs, margin=margin, C=2.0).fit(X, hidden(y, 24))
     H = np.eye(50) - 1 / 50
@@ -245,7 +245,7 @@ def test_the_machine_has_the_optimal_alpha(margin, signs):
 
 @every
 @both
-def test_new_points_get_what_they_would_have_got_among_the_unlabelled(margin, signs):
+def test_new_points_are_predicted_like_unlabelled_points(margin, signs):
     X, y = points(4, n=60)
     fitted = KernelLearner(KERNELS, weights=signs, margin=margin).fit(X, hidden(y, 30))
     rest = np.arange(30, 60)
@@ -255,7 +255,7 @@ def test_new_points_get_what_they_would_have_got_among_the_unlabelled(margin, si
     np.testing.assert_array_equal(fitted.transduction_[30:], fitted.predict(X[30:]))
 
 
-def test_labels_may_be_anything_anywhere():
+def test_kinds_and_positions_of_labels():
     X, y = points(5, n=40)
     reference = KernelLearner(KERNELS).fit(X, hidden(y, 20)).transduction_
     names = np.array(["no", "yes"])
@@ -268,7 +268,7 @@ def test_labels_may_be_anything_anywhere():
     np.testing.assert_array_equal(floats.transduction_, reference)
 
 
-def test_unlabelled_points_matter_only_through_the_lengths_of_kernels():
+def test_unlabelled_points_affect_only_the_traces_of_kernels():
     X, y = points(6, n=40)
     alone = KernelLearner(KERNELS).fit(X[:30], y[:30])
     np.testing.assert_array_equal(alone.transduction_, y[:30])
@@ -301,7 +301,7 @@ def test_centring_makes_the_origin_irrelevant():
     )
 
 
-def test_matrices_are_kernels_too_and_new_points_come_as_rows():
+def test_kernels_given_as_matrices_and_new_points_as_rows():
     X, y = points(8, n=50)
     old, new = X[:40], X[40:]
     named = KernelLearner(["linear", Kernel("rbf", gamma=0.5)]).fit(old, hidden(y[:40], 25))
@@ -323,7 +323,7 @@ def test_matrices_are_kernels_too_and_new_points_come_as_rows():
     np.testing.assert_allclose(whole.decision_function(rows[0]), single.decision_function(new), atol=1e-9)
 
 
-def test_combinations_that_are_left_out_are_told():
+def test_omitted_combinations_give_a_warning():
     X, y = points(3, n=60)
     near = [Kernel("rbf", gamma=g) for g in (0.5, 0.5 + 1e-6, 1.0)]
     with pytest.warns(ConvergenceWarning, match="3 kernels that nearly cancel .* other 2 directions"):
@@ -376,7 +376,7 @@ def indefinite(X, Z):
     return -rbf_kernel(X, Z)
 
 
-def test_kernels_that_cannot_be_used():
+def test_invalid_kernels():
     X, _ = points(0)
     K = rbf_kernel(X)
     refuse(KernelError, r"kernels\[1\] \(indefinite\).*smallest eigenvalue is -", ["linear", indefinite])
@@ -391,7 +391,7 @@ def test_kernels_that_cannot_be_used():
     refuse(InputError, "list of at least one kernel", [])
 
 
-def test_labels_that_cannot_be_used():
+def test_invalid_labels():
     _, y = points(0)
     refuse(LabelError, "only one class", y=np.where(y == 1, 1, np.nan))
     refuse(LabelError, "all 36 of them are missing", y=np.full(36, -1))
@@ -400,7 +400,7 @@ def test_labels_that_cannot_be_used():
     KernelLearner(unlabeled=None).fit(points(0)[0], 2 * y - 1)
 
 
-def test_parameters_that_cannot_be_used():
+def test_invalid_parameters():
     for bad in ({"C": 0}, {"trace": -1.0}, {"margin": "soft"}, {"weights": "any"}, {"tol": 0}, {"max_iter": 0}):
         refuse(ValueError, next(iter(bad)), **bad)
     X, _ = points(0)
@@ -409,14 +409,14 @@ def test_parameters_that_cannot_be_used():
 
 
 @both
-def test_a_hard_margin_needs_classes_that_can_be_separated(signs):
+def test_a_hard_margin_needs_separable_classes(signs):
     refuse(InputError, "unbounded.*margin=", ["linear"], y=np.arange(36) // 2 % 2, margin="hard", weights=signs)
     X, _ = points(0)
     X[1] = X[0]
     refuse(InputError, "coincident points", ["linear", "rbf"], X=X, margin="hard", weights=signs)
 
 
-def test_a_gap_that_is_not_closed_is_told():
+def test_an_open_gap_gives_a_warning():
     X, y = points(0)
     with pytest.warns(ConvergenceWarning, match=r"relative gap of .* after 2 steps \(iterations\)"):
         fitted = KernelLearner(KERNELS, max_iter=2).fit(X, hidden(y, 20))

@@ -1,4 +1,4 @@
-"""Kernel learning for more than two classes: the sum of machines against the rest, by a general solver and by machines of their own."""
+"""`KernelLearner` with more than two classes: the sum of one-against-rest machines, compared with a general solver and single machines."""
 
 import warnings
 
@@ -20,7 +20,7 @@ both = pytest.mark.parametrize("signs", ["nonnegative", "unrestricted"])
 
 
 def problem(n=30, labelled=18, classes=3):
-    """Kernels of trace n, and rows of ±1 for the labelled points."""
+    """Return kernels of trace n, and one row of ±1 per class for the labelled points."""
     rng = np.random.default_rng(0)
     y = np.arange(n) % classes
     X = rng.standard_normal((n, 3))
@@ -37,7 +37,7 @@ def solve(K, rows, Y, margin, signs):
 
 
 def by_cvxpy(K, rows, Y, margin, signs):
-    """Equation 31 of every machine, under one kernel."""
+    """Solve the sum of equation 31 over the machines with a common kernel."""
     cp = pytest.importorskip("cvxpy", reason="cvxpy, the oracle, is not installed")
     pytest.importorskip("clarabel")
     (box, tau), (c, size) = MARGINS[margin], Y.shape
@@ -87,7 +87,7 @@ def test_the_objective_is_the_sum_of_machines(margin):
 
 
 @both
-def test_equal_machines_choose_what_one_does(signs):
+def test_equal_machines_give_the_weights_of_one(signs):
     K, rows, Y = problem()
     one, many = (solve(K, rows, y, "l1", signs) for y in (Y[0], np.tile(Y[0], (3, 1))))
     assert many.upper == pytest.approx(3 * one.upper, rel=1e-5)
@@ -95,7 +95,7 @@ def test_equal_machines_choose_what_one_does(signs):
     assert one.alpha.shape == Y[0].shape
 
 
-def test_flowers_of_three_kinds_from_a_few_labels():
+def test_iris_from_a_few_labels():
     X, y = load_iris(return_X_y=True)
     X = scale(X)
     few = np.where(np.arange(150) % 5 == 0, y, -1)

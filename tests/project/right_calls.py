@@ -1,4 +1,4 @@
-"""Calls that a type checker must accept: the twins of those in wrong_calls/wrong.py. They are never run."""
+"""Calls that a type checker must accept: the corrected calls of wrong_calls/wrong.py. They are never run."""
 
 from __future__ import annotations
 

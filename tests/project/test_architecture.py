@@ -1,4 +1,4 @@
-"""The rooms of the library, their order, and the one home of each thing, enforced on the source text."""
+"""Rules of the architecture, checked on the source text: the order of the rooms, and where certain code may be."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ORDER = [
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
-#: The order inside a room. What is not named here belongs to the part called "".
+#: The order inside a room. Modules that are not named here belong to the part "".
 PARTS = {
     "numerics": [
         "memory threads operators",
@@ -58,7 +58,7 @@ PARTS = {
         "",
     ],
 }
-#: Families that build on other families, and parts that reach them.
+#: Families that import from other families, and the parts of these that they may import.
 BUILDS_ON = {
     "semi_supervised": {"discriminant", "distances", "unfolding", "laplacian"},
     "sufficient": {"discriminant", "laplacian"},
@@ -67,7 +67,7 @@ BUILDS_ON = {
     "reconstruction": {"laplacian"},
     "alignment": {"reconstruction"},
 }
-#: Results draw themselves: their `plot` imports the pictures when called, which import the measures. A docstring is completed when read.
+#: Imports inside functions that may point the other way: the `plot` methods of results, and completion of docstrings.
 SIDEWAYS = {
     ("quality", "plotting"),
     ("dimension", "plotting"),
@@ -104,7 +104,7 @@ def _package(path: Path) -> str:
 
 
 def _targets(path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
-    """``(module of eigenspan in parts, line)`` of every import, also those inside functions."""
+    """Yield ``(module of eigenspan in parts, line)`` of every import, including those inside functions."""
     inside = path.relative_to(ROOT).with_suffix("").parts
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -129,7 +129,7 @@ def test_the_order_names_the_rooms_that_exist() -> None:
     assert there - {"__init__", "__main__"} == set(LEVEL)
 
 
-def test_modules_have_names_of_their_own() -> None:
+def test_module_names_are_unique() -> None:
     names = Counter(path.stem if path.stem != "__init__" else path.parent.name for path in FILES)
     assert [name for name, count in names.items() if count > 1 and name != "__main__"] == []
 
@@ -245,7 +245,7 @@ def test_eigensolvers_are_called_in_numerics_only(path: Path) -> None:
 
 
 @files
-def test_private_scikit_learn_lives_in_compat(path: Path) -> None:
+def test_private_names_of_scikit_learn_are_used_in_compat_only(path: Path) -> None:
     if path.name == "_compat.py":
         return
     for node in ast.walk(_tree(path)):
@@ -260,12 +260,12 @@ def test_private_scikit_learn_lives_in_compat(path: Path) -> None:
 
 
 @files
-def test_nothing_is_left_to_do(path: Path) -> None:
+def test_no_todo_comments(path: Path) -> None:
     assert not re.search(r"\b(TODO|FIXME|XXX|HACK)\b", path.read_text(encoding="utf-8"))
 
 
 def _without_strings(path: Path) -> str:
-    """The source with docstrings and other strings blanked: prose may name eigh()."""
+    """Return the source with the contents of strings removed, because prose may mention eigh()."""
     text = path.read_text(encoding="utf-8")
     lines = text.splitlines()
     for node in ast.walk(_tree(path)):
@@ -280,8 +280,8 @@ def _without_strings(path: Path) -> str:
     return "\n".join(line.split("  # ")[0] for line in lines)
 
 
-def test_the_rules_bite(tmp_path: Path) -> None:
-    """The expressions above find what they are for."""
+def test_violations_are_found(tmp_path: Path) -> None:
+    """Check that the expressions above match violations."""
     for call in ("la.eigh(A)", "np.linalg.svd(X)", "eigsh (A, 2)", "scipy.linalg.eigvals(M)"):
         assert EIGEN.search(call)
     for other in ("np.linalg.norm(X)", "eigenpairs(A)", "self.eigenvalues_(x)", "weigh(d)"):
@@ -292,7 +292,7 @@ def test_the_rules_bite(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------------- the estimator layer
 def _compared_with(path: Path, word: str) -> list[int]:
-    """Lines that compare something with this word."""
+    """Return the numbers of the lines that compare something with this word."""
     found = []
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Compare):
@@ -303,8 +303,8 @@ def _compared_with(path: Path, word: str) -> list[int]:
 
 
 @files
-def test_what_x_holds_is_asked_once(path: Path) -> None:
-    """Where X is read it is told whether it holds points or pairs; below, the types of what was read know it."""
+def test_only_data_checks_for_precomputed(path: Path) -> None:
+    """X is classified as points or pairs when it is read; other rooms use the type of the result."""
     if path == ROOT / "data" / "read.py":
         assert _compared_with(path, "precomputed")
         return
@@ -324,8 +324,8 @@ def _reducers() -> list[type]:
 
 
 @in_one_test(_reducers(), lambda cls: cls.__name__)
-def test_a_fit_returns_and_does_not_plant(cls: type) -> None:
-    """Attributes are set by the constructor and, of a fit that is done, in one place."""
+def test_only_one_place_sets_fitted_attributes(cls: type) -> None:
+    """Attributes are set by the constructor, and after a fit in one place."""
     import inspect
     import textwrap
 

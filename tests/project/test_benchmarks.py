@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say: one tiny task through real processes, and the page on known numbers."""
+"""The benchmarks: a small task in real processes, and the page computed from known numbers."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_the_ratio_is_the_peers_time_over_ours(tmp_path):
     assert "| 1,000 | late | > 60 s | – | – | > 120× |" in page
 
 
-def test_nothing_is_compared_with_a_failure_of_ours():
+def test_no_ratio_if_our_run_failed():
     shown = entry(1000, row("eigenspan", [], "error", "bad | worse"), row("peer", [1.5], said="`oh`"))
     page = report.render(record(shown))
     assert report.ratios(shown) == {}
@@ -119,7 +119,7 @@ def test_the_readme_has_the_table_of_the_results():
     assert text.count("\n| ") > 10
 
 
-def test_readme_and_page_state_the_runs_that_the_results_hold():
+def test_readme_and_page_agree_with_the_results():
     found = json.loads((report.RESULTS / "full.json").read_text(encoding="utf-8"))
     readme = (report.ROOT / "README.md").read_text(encoding="utf-8").split("## Speed")[1].split("\n## ")[0]
     page = (report.ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
@@ -149,7 +149,7 @@ def test_a_row_of_the_readme_names_every_variant_of_a_peer():
     assert report.summary(record(shown)).splitlines()[2:] == [line]
 
 
-def test_what_is_planned_and_not_measured_is_listed():
+def test_planned_tasks_without_results_are_listed():
     page = report.render(record(entry(1000, row("eigenspan", [1.0, 1.0, 1.0]))) | {"suite": "full"})
     listed = page.split("## Planned and not measured yet")[1]
     assert "; hessian-lle (10,000, 50,000);" in listed
@@ -157,7 +157,7 @@ def test_what_is_planned_and_not_measured_is_listed():
     assert "; pixels-ltsa (70,000);" in listed
 
 
-def test_rows_say_which_mnist_they_are_of():
+def test_rows_name_their_version_of_mnist():
     known = {task.name: task for task in TASKS}
     for label, name, size in report.SUMMARY:
         assert size in known[name].sizes
@@ -218,7 +218,7 @@ def test_memory_is_the_peak_during_the_call():
     assert 200 < found["peak_mb"] < 400
 
 
-def test_the_table_is_sound():
+def test_the_table_of_tasks_is_consistent():
     assert len({task.name for task in TASKS}) == len(TASKS)
     for task in TASKS:
         assert task.contenders[0].name == "eigenspan"
@@ -228,7 +228,7 @@ def test_the_table_is_sound():
         assert 0 <= task.short <= len(task.sizes)
 
 
-def test_missing_data_are_said_to_be_missing(monkeypatch):
+def test_missing_data_are_reported(monkeypatch):
     monkeypatch.delenv("EIGENSPAN_DATA", raising=False)
     with pytest.raises(data.MissingDataError, match="EIGENSPAN_DATA"):
         data.mnist(10)
@@ -251,7 +251,7 @@ def test_measures_of_known_distances():
     assert quality.walk_vectors(graph, {"exact": [{"Y": Y}]})["exact"]["cosine to exact"] == pytest.approx(1.0)
 
 
-def test_two_versions_are_measured_in_turn(tmp_path, monkeypatch):
+def test_two_versions_are_measured_alternately(tmp_path, monkeypatch):
     regression = pytest.importorskip("benchmarks.regression")
     (tmp_path / "tiny_tasks.py").write_text(TINY, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

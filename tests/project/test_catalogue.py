@@ -1,4 +1,4 @@
-"""The table of methods names every method of the papers, and every public estimator but the tools around them."""
+"""The table of methods has every method of the papers, and every public estimator except general tools."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 import eigenspan as es
 from eigenspan.methods.registry import all_rows, find
 
-#: Fitted, and no methods: any form, any reducer of another library, any classifier, any parameters.
+#: Estimators that are not methods: they work with any form, reducer, classifier or parameters.
 TOOLS = {"TraceReducer", "External", "LabelledOnly", "RegularizedSearch"}
 
-#: The methods of the papers as people write them, by the section of the field; what stands in brackets is a parameter of the method.
+#: Names of the methods in the papers, by section; parameters of the method are in brackets.
 PUBLISHED = {
     "local": """Laplacian eigenmaps; LPP; OLPP; LLE; NPP; NPE; ONPP; modified LLE; Hessian LLE; LTSA; LLTSA; diffusion map; spectral
         clustering; commute-time embedding; conformal eigenmaps; LPP (kernel); OLPP (kernel); NPP (kernel); ONPP (kernel);
@@ -44,7 +44,7 @@ def test_every_public_estimator_is_in_the_table() -> None:
     listed = [row.name for row in all_rows()]
     assert len(set(listed)) == len(listed)
     assert {public[name].__name__ for name in fitted} - set(listed) == TOOLS
-    assert {row.name for row in all_rows() if row.own} <= fitted  # nothing that is not public
+    assert {row.name for row in all_rows() if row.own} <= fitted  # the table has only public names
 
 
 def test_a_name_means_one_method() -> None:
@@ -53,7 +53,7 @@ def test_a_name_means_one_method() -> None:
 
 
 def test_facts_of_rows_that_state_them() -> None:
-    """Of what the contract does not fit, where class and input say basis and supervision they agree with the row."""
+    """Rows that state basis and supervision explicitly agree with the class and its input, if these determine them."""
     for name in ("PDDP", "EigenmapRegressor", "EigenmapClassifier"):
         row = find(name)
         cls = row.build

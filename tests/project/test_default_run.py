@@ -1,4 +1,4 @@
-"""The default run leaves out no method, no check and no storage, though it leaves out many of their combinations."""
+"""The default run includes every method, check and storage, but not all of their combinations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grouping import DEFAULT_RUN, in_one_test, mark_long
 
 # ---------------------------------------------------------------------- what the default run holds
 def _selected(request: pytest.FixtureRequest, name: str) -> list[Any]:
-    """Tests of a file in the default run. The file is collected only if it is named, or no file is."""
+    """Return the tests of a file in the default run; skip if the file was not collected."""
     found = [item for item in request.config.stash[DEFAULT_RUN] if item.path.name == f"{name}.py"]
     if not found:
         pytest.skip(f"{name}.py is not part of this run")
@@ -49,7 +49,7 @@ def test_every_kind_of_input_and_every_estimator_occurs(request: pytest.FixtureR
 
 # ---------------------------------------------------------------------- how tests are chosen and joined
 class _Item:
-    """A test as pytest collects it, as far as `mark_long` reads it."""
+    """Stand-in for a collected test, with the members that `mark_long` uses."""
 
     def __init__(self, every: Any, lists: list[pytest.Mark], **params: Any) -> None:
         self.every, self.lists, self.marks = every, lists, []

@@ -1,4 +1,4 @@
-"""The documentation is complete, its code runs, and its links lead somewhere."""
+"""The documentation is complete, its code runs, and its links are valid."""
 
 import inspect
 import re
@@ -39,13 +39,13 @@ def is_estimator(thing):
 
 
 def blocks(path):
-    """What is run: Python, and of consoles the lines that begin with "$ eigenspan"."""
+    """Yield the code to run: Python blocks, and the lines of consoles that begin with "$ eigenspan"."""
     found = re.findall(r"^```(python|console)\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     return [(kind, text) for kind, text in found if kind == "python" or "$ eigenspan" in text]
 
 
 def run_command(line):
-    """A line of a console, which ends with "# exit code 3" where that is what the page shows."""
+    """Run a line of a console and check its exit code: 0, or that of a comment "# exit code 3"."""
     expected = line.partition("# exit code ")[2]
     done = CliRunner().invoke(main, shlex.split(line, comments=True)[2:])
     assert done.exit_code == int(expected or 0), f"{line}\n{done.output}"
@@ -70,7 +70,7 @@ def test_every_parameter_of_an_estimator_is_documented(pair):
         assert re.search(rf"^ *(\w+, )*{parameter}(, \w+)* :", parameters, re.MULTILINE), f"{name}.{parameter}"
 
 
-def test_every_public_name_stands_in_the_list_of_names():
+def test_every_public_name_is_in_the_api_page():
     listed = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(name for _, name in NAMES)
 
@@ -97,7 +97,7 @@ def test_the_code_runs(page, tmp_path, monkeypatch):
 
 
 @in_one_test(PAGES, lambda path: path.name)
-def test_links_lead_somewhere(page):
+def test_links_are_valid(page):
     for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
 
@@ -109,6 +109,6 @@ def test_every_method_is_in_the_readme():
             assert f"`{row.Index}`" in text, row.Index
 
 
-def test_the_changelog_knows_this_version():
+def test_the_changelog_has_this_version():
     assert eigenspan.__version__ in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"version: {eigenspan.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

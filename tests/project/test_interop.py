@@ -1,4 +1,4 @@
-"""AnnData as scanpy reads it."""
+"""`to_anndata`: the layout that scanpy expects."""
 
 import sys
 import types
@@ -14,7 +14,7 @@ from eigenspan.errors import InputError
 
 
 class Table:
-    """Stands in for AnnData: the members that are written to."""
+    """Stand-in for AnnData with the members that are written."""
 
     def __init__(self, X=None, shape=None):
         self.n_obs, self.n_vars = shape if X is None else X.shape
@@ -31,7 +31,7 @@ def X():
     return StandardScaler().fit_transform(load_wine().data)
 
 
-def test_principal_axes_are_where_scanpy_looks(X, stand_in):
+def test_principal_axes_have_scanpys_names(X, stand_in):
     pca = PCA(3).fit(X)
     adata = to_anndata(pca, X=X)
     np.testing.assert_array_equal(adata.obsm["X_pca"], pca.embedding_)
@@ -44,7 +44,7 @@ def test_principal_axes_are_where_scanpy_looks(X, stand_in):
     assert set(to_anndata({"pca": LPP(2).fit(X), "axes": pca}, X=X).varm) == {"pca_loadings", "axes_loadings"}
 
 
-def test_diffusion_axes_are_where_scanpy_looks(X, stand_in):
+def test_diffusion_axes_have_scanpys_names(X, stand_in):
     fitted = DiffusionMap(3, n_neighbors=15, t=2).fit(X)
     adata = to_anndata(fitted, X=X)
     found, values = adata.obsm["X_diffmap"], adata.uns["diffmap_evals"]
@@ -61,13 +61,13 @@ def test_diffusion_axes_are_where_scanpy_looks(X, stand_in):
     assert adata.obsp[keys["distances_key"]].nnz == fitted.graph_.undirected().nnz
 
 
-def test_affinities_are_no_distances(X, stand_in):
+def test_affinities_are_not_stored_as_distances(X, stand_in):
     W = LaplacianEigenmaps(2, n_neighbors=20).fit(X).affinity_.W
     adata = to_anndata(LaplacianEigenmaps(2, graph="precomputed", weights="precomputed").fit(W), X=X)
     assert set(adata.obsp) == {"laplacianeigenmaps_connectivities"}
 
 
-def test_what_stands_where(X, tmp_path):
+def test_names_of_results(X, tmp_path):
     anndata = pytest.importorskip("anndata", reason="anndata is not installed")
     adata = to_anndata({"pca": PCA(2).fit(X), "lle": LLE(2).fit(X)}, X=X)
     np.testing.assert_array_equal(adata.obsm["X_pca"], PCA(2).fit(X).embedding_)
@@ -80,7 +80,7 @@ def test_what_stands_where(X, tmp_path):
     assert again.uns["lle"]["params"]["n_neighbors"] == str(LLE().n_neighbors)
 
 
-def test_added_to_what_there_is(X):
+def test_results_are_added_to_an_existing_object(X):
     anndata = pytest.importorskip("anndata", reason="anndata is not installed")
     adata = anndata.AnnData(X=X)
     assert to_anndata(SpectralClustering(n_clusters=3).fit(X), adata) is adata

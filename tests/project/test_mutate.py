@@ -1,4 +1,4 @@
-"""The mutation tool changes what it says, and nothing else."""
+"""The mutation tool makes exactly the reported change."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_every_kind_of_change(found: list[mutate.Mutant]) -> None:
     }  # fmt: skip
 
 
-def test_a_change_is_made_in_its_place(found: list[mutate.Mutant]) -> None:
+def test_a_change_is_made_at_its_position(found: list[mutate.Mutant]) -> None:
     source = SOURCE.encode()
     for mutant in found:
         changed = mutant.applied(source)
@@ -75,7 +75,7 @@ def test_draws_depend_on_the_seed_alone(found: list[mutate.Mutant]) -> None:
     first = mutate.draw(["problem"], 8, seed=1)
     assert first == mutate.draw(["problem"], 8, seed=1) != mutate.draw(["problem"], 8, seed=2)
     assert len({mutant.id for mutant in first}) == 8
-    assert len({mutant.kind for mutant in first}) == 8  # a kind comes again after all others
+    assert len({mutant.kind for mutant in first}) == 8  # all kinds occur before one is repeated
 
 
 def test_tests_of_the_module_and_its_package_come_first() -> None:

@@ -1,4 +1,4 @@
-"""What the project says of its requirements is what is tested."""
+"""The declared requirements agree with those that are tested."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def test_the_oldest_versions_are_those_declared() -> None:
         assert re.fullmatch(rf"{re.escape(lowest)}(\.0)*", pinned[name]), line
 
 
-def test_the_numerical_part_is_there() -> None:
+def test_every_library_of_the_numerical_part_exists() -> None:
     assert all(kernels.path_of(name).is_file() for name in kernels.NUMERICAL)
 
 
-def test_kernels_that_are_not_to_be_had() -> None:
+def test_unavailable_kernels_are_refused() -> None:
     assert kernels.why_not("Abacus")

@@ -13,13 +13,13 @@ import eigenspan
 from awkward_subjects import on_purpose
 from helpers import ROOT, raised_in
 
-#: A checkout that is called after the library, and its virtual environment.
+#: A checkout with the name of the library, and its virtual environment.
 CHECKOUT = Path("/home/someone/a b é/eigenspan")
 ELSEWHERE = CHECKOUT / ".venv/lib/python3.12/site-packages/numpy/linalg/_linalg.py"
 
 
 def raised(filename: str | Path) -> ValueError:
-    """An error whose last frame lies in a file of this name, in a line that raises it."""
+    """Return an error that was raised in a file of this name."""
     source = 'raise ValueError("shapes do not fit")'
     linecache.cache[str(filename)] = (len(source), None, [source], str(filename))
     try:

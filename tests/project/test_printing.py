@@ -1,4 +1,4 @@
-"""The command line prints in one module, and only text that was escaped."""
+"""The command line prints in one module only, and only escaped text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grouping import in_one_test
 
 CLI = Path(eigenspan.cli.__file__).parent
 FILES = sorted(CLI.rglob("*.py"))
-#: Names whose call, or whose method's call, prints.
+#: Functions, and objects with methods, that print.
 PRINTING = re.compile(
     r"(print|pprint|click\.(echo|secho|echo_via_pager|confirm|prompt|progressbar)|os\.write|sys\.(__)?std(out|err)(__)?\..*write.*)"
 )
@@ -26,7 +26,7 @@ def _calls(tree: ast.AST) -> list[ast.Call]:
 
 
 def printed_elsewhere(source: str) -> list[str]:
-    """Calls that print, imports of rich, and markup in strings."""
+    """Return calls that print, imports of rich, and markup in strings."""
     tree, found = ast.parse(source), []
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -42,7 +42,7 @@ def printed_elsewhere(source: str) -> list[str]:
 
 
 def unescaped_in_console(source: str) -> list[str]:
-    """Calls of the console module that print something else than text which was escaped."""
+    """Return the calls of the console module that print unescaped text."""
     found = []
     for call in _calls(ast.parse(source)):
         name = ast.unparse(call.func)

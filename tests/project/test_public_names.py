@@ -1,4 +1,4 @@
-"""One name for the package of methods and for its table."""
+"""``eigenspan.methods`` is both the package of methods and a function that returns their table."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What the site is made of: every page in a section, every name in the reference, every example as a page."""
+"""The documentation site: every page is in a section, every name in the reference, and every example is a page."""
 
 import ast
 import importlib
@@ -17,7 +17,7 @@ def sections():
     return pages.sections((ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
 
 
-def test_every_page_stands_in_one_section():
+def test_every_page_is_in_one_section():
     listed = [name for _, names in sections().values() for name in names]
     written = {
         path.relative_to(ROOT / "docs").with_suffix("").as_posix()
@@ -58,11 +58,11 @@ def test_an_example_becomes_a_page(script):
     assert [ast.dump(part) for part in ast.parse(text).body[1:]] == [ast.dump(part) for part in code]
 
 
-def test_examples_that_are_run_are_there():
+def test_examples_that_are_run_exist():
     assert all((ROOT / "examples" / f"{name}.py").is_file() for name in examples.RUN)
 
 
-def test_names_are_told_from_those_of_other_packages():
+def test_names_of_other_packages_are_not_linked():
     for text in ("LPP", "LPP(2)", "es.LPP(2).fit(X)", "eigenspan.quality.stress", "errors.RidgeWarning"):
         assert reference.NAME.fullmatch(text)[1] in reference.places()
     for text in ("np.load", "joblib.load(path)", "make gallery", "n_components", "LPP and more"):

@@ -71,7 +71,7 @@ def test_the_documentation_has_the_counts_of_the_table() -> None:
 @same_version
 @pytest.mark.long
 def test_no_case_is_left_out() -> None:
-    """The second of two alternating cases too: an infinite radius."""
+    """Check that the second of two alternating cases, an infinite radius, is run."""
     plugin = (HERE / "plugin.py").read_text(encoding="utf-8")
     assert "pytest_collection_modifyitems" not in plugin
     assert TABLE["tests"]["test_isomap::test_isomap_simple_grid"] == {"kind": "pass"}

@@ -18,12 +18,12 @@ pytest.importorskip("dask")
 
 @pytest.fixture(scope="module")
 def found() -> Any:
-    """Records of two methods on small rows."""
+    """Return records of two methods on small data."""
     return snapshots.snapshot({"PCA", "ClassicalMDS"})
 
 
 def changed(found: Any, key: str) -> tuple[Any, Any]:
-    """A copy, and one of its records to change."""
+    """Return a copy of the records, and one of them to change."""
     other = copy.deepcopy(found)
     return other, other[key]
 

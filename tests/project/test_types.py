@@ -1,4 +1,4 @@
-"""The types of the library find mistakes, and accept correct calls: mypy reads wrong_calls/wrong.py and right_calls.py."""
+"""Type annotations reject wrong calls and accept correct ones: mypy checks wrong_calls/wrong.py and right_calls.py."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from eigenspan.numerics.eigen.auto import NAMES
 pytest.importorskip("mypy")
 
 WRONG, RIGHT = Path(__file__).parent / "wrong_calls" / "wrong.py", Path(__file__).parent / "right_calls.py"
-#: Wrong calls that must be found at least, of all that are marked.
+#: Smallest number of marked wrong calls that must be found.
 LEAST = 18
 
 
 @cache
 def errors() -> dict[str, set[int]]:
-    """Line numbers of the errors in each file, from one run."""
+    """Return the line numbers of the errors in each file, from one run of mypy."""
     root, files = RIGHT.parents[2], [str(WRONG), str(RIGHT)]
     command = [sys.executable, "-m", "mypy", "--no-error-summary", "--no-color-output", *files]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
@@ -54,7 +54,7 @@ def test_solver_names_are_those_of_the_solvers() -> None:
 
 
 def methods() -> list[Any]:
-    """The reducers that need no parameter."""
+    """Return the reducers without required parameters."""
     found = [cls for cls in vars(eigenspan).values() if isinstance(cls, type) and hasattr(cls, "_input")]
     return [cls for cls in found if all(p.default is not inspect.Parameter.empty for p in cls._parameters.values())]
 

@@ -1,4 +1,4 @@
-"""Nothing but `_files` writes to the disk: everything else writes to what it gives, or to memory."""
+"""Only `_files` writes to the disk: other modules write to its files, or to memory."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ def _words(text: str) -> set[str]:
     return set(text.split())
 
 
-#: Modules that make files of their own.
+#: Modules that create files.
 MODULES = {"shutil", "tempfile", "mmap", "sqlite3", "shelve", "dbm"}
 #: Functions of `os`, and methods of `pathlib.Path`, that change the disk.
 OS = _words(
     "open fdopen replace rename renames link symlink unlink remove removedirs rmdir mkdir makedirs mkfifo mknod truncate chmod chown"
 )
 PATHS = _words("write_text write_bytes touch mkdir rmdir unlink rename symlink_to hardlink_to chmod lchmod")
-#: Functions and methods that write to the file or name that they are given first.
+#: Functions and methods that write to the file or name in their first argument.
 WRITERS = _words(
     "savefig print_figure imsave to_csv to_json to_parquet to_feather to_excel to_pickle to_hdf to_html to_stata to_xml to_orc to_sql "
     "to_zarr save savez savez_compressed savetxt save_npz tofile dump write_table write_feather write_h5ad write_zarr write_loom "
     "write_csvs write ExcelWriter ParquetWriter ZipFile TarFile GzipFile FileIO TextIOWrapper"
 )
-#: Where files to write to come from: of these, and of functions that take one (`IO[bytes]`), every writer may have any.
+#: Functions whose results writers may write to, in addition to parameters of type `IO[bytes]`.
 SOURCES = {"writing", "replacing", "Memory", "BytesIO", "StringIO", "TextIOWrapper", "ExcelWriter"}
-#: Methods of this library that have the name of a writer, and hand a name on to `_files`.
+#: Methods of this library with the name of a writer that pass a file name to `_files`.
 OWN = {"full_report(self, title, **given).write", "third.write", "result.write", "write", "write_table", "save"}
-#: Parts of an archive that is itself written to a file of `_files`.
+#: Members of an archive that is written to a file of `_files`.
 PARTS = {("models/archive.py", "archive.open(entry, 'w', force_zip64=large)")}
 MODE = re.compile(r"[rwaxbtU+]{1,4}")
 
 
 def writes(source: str, name: str = "") -> Iterator[tuple[int, str]]:
-    """Line and text of everything that may write to the disk past `_files`."""
+    """Return line and text of all calls that may write to the disk without `_files`."""
     tree = ast.parse(source)
     files = set(_files_in(tree))
     for node in ast.walk(tree):
@@ -54,7 +54,7 @@ def writes(source: str, name: str = "") -> Iterator[tuple[int, str]]:
 
 
 def _files_in(tree: ast.Module) -> Iterator[str]:
-    """Names that stand for files that may be written to."""
+    """Return the names of variables that hold files which may be written."""
     for node in ast.walk(tree):
         if isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
             if _is_source(node.context_expr):
@@ -82,7 +82,9 @@ def _is_write(call: ast.Call, files: set[str]) -> bool:
         return name in OS and not (name == "open" and ast.unparse(call.args[0]) == "os.devnull")
     if isinstance(call.func, ast.Attribute) and name in PATHS and not call.keywords[:1] * (name == "rename"):
         return True
-    if name == "replace" and base and len(call.args) == 1 and not call.keywords:  # of a path; that of texts takes two
+    if (
+        name == "replace" and base and len(call.args) == 1 and not call.keywords
+    ):  # the method of a path; that of texts has two arguments
         return True
     if name in ("memmap", "File") or (name == "open" and whole not in ("folder.open",)):
         return _mode_writes(call)
@@ -101,14 +103,14 @@ def _is_write(call: ast.Call, files: set[str]) -> bool:
 
 
 def _mode_writes(call: ast.Call) -> bool:
-    """Whether a mode is given that is not one for reading."""
+    """Return True if a mode other than reading is given."""
     modes = [k.value for k in call.keywords if k.arg == "mode"]
     texts = [
         a for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str) and MODE.fullmatch(a.value)
     ]
     for mode in modes + texts:
         if not isinstance(mode, ast.Constant):
-            return "mmap_mode" not in ast.unparse(mode)  # checked to be "r" or "c" where it is read
+            return "mmap_mode" not in ast.unparse(mode)  # validated elsewhere: "r" or "c"
         if set(str(mode.value)) & set("wax+"):
             return True
     return False
@@ -198,11 +200,11 @@ def test_the_rule_finds_writes(line: str) -> None:
 
 
 @in_one_test(GOOD.strip().splitlines())
-def test_the_rule_lets_reading_pass(line: str) -> None:
+def test_the_rule_accepts_reading(line: str) -> None:
     assert list(writes(line)) == []
 
 
-def test_the_rule_lets_files_of_the_door_pass() -> None:
+def test_the_rule_accepts_files_of_the_files_module() -> None:
     good = """
 def f(path, X, figure, frame, given: IO[bytes]):
     with writing(path) as file:

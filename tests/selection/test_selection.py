@@ -1,4 +1,4 @@
-"""Choosing parameters: searches over pipelines and over candidates that need labels, and candidates that cannot be fitted."""
+"""Selection of parameters: searches over pipelines, candidates that need labels, and candidates that cannot be fitted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEW = np.where(np.arange(178) % 18 == 0, TRUTH, -1)
 
 
 class Seen(TransformerMixin, BaseEstimator):
-    """Remembers how many labels every fit was given; a stranger to this library."""
+    """Estimator of another library that records the number of labels of every fit."""
 
     given: list[Any] = []  # noqa: RUF012
 
@@ -39,7 +39,7 @@ class Seen(TransformerMixin, BaseEstimator):
         return self.gamma * np.asarray(X)
 
 
-def test_strangers_and_pipelines_are_given_labels() -> None:
+def test_other_estimators_and_pipelines_receive_labels() -> None:
     Seen.given.clear()
     search = es.RegularizedSearch(Seen(), cv=3).fit(X, SOME)
     assert len(Seen.given) == 6 * 3 + 1
@@ -53,11 +53,11 @@ def test_strangers_and_pipelines_are_given_labels() -> None:
     np.testing.assert_allclose(piped.fit_transform(RAW, SOME), alone.fit_transform(X, SOME))
 
 
-def test_candidates_say_themselves_whether_they_need_labels() -> None:
+def test_candidates_declare_whether_they_need_labels() -> None:
     search = es.RegularizedSearch(es.LPP(2), {"graph": [None, "class"]}).fit(X, SOME)
     assert [params["graph"] for params, _ in search.results_] == [None, "class"]
     assert {params["graph"]: score for params, score in search.results_}["class"] > 0.5
-    links = es.SSDR(2, must_link=[[1, 2]])  # needs no labels, and uses those there are
+    links = es.SSDR(2, must_link=[[1, 2]])  # uses labels but does not need them
     linked = es.RegularizedSearch(links, {"beta": [20.0]}, cv=es.SemiSupervisedKFold(3)).fit(X, SOME)
     right = 0
     for train, test in es.SemiSupervisedKFold(3).split(X, SOME):
@@ -67,7 +67,7 @@ def test_candidates_say_themselves_whether_they_need_labels() -> None:
     assert linked.best_score_ == pytest.approx(right / np.sum(SOME >= 0))
 
 
-def test_the_mark_of_a_step_is_found() -> None:
+def test_the_unlabelled_mark_of_a_step_is_found() -> None:
     marked = np.where(SOME < 0, 99, SOME)
     steps = make_pipeline(StandardScaler(), es.SSLFDA(2, unlabeled=99))
     search = es.RegularizedSearch(steps, {"sslfda__gamma": [0.1, 1.0]}).fit(RAW, marked)
@@ -78,7 +78,7 @@ def test_the_mark_of_a_step_is_found() -> None:
         es.RegularizedSearch(both, {"sslfda__gamma": [1.0]}).fit(X, marked)
 
 
-def test_a_candidate_that_cannot_be_fitted_loses() -> None:
+def test_a_candidate_that_cannot_be_fitted_ranks_last() -> None:
     with pytest.warns(
         EigenspanWarning, match=r"1 of 3 candidates could not be fitted and have score −∞\. The first.*99"
     ):
@@ -87,17 +87,17 @@ def test_a_candidate_that_cannot_be_fitted_loses() -> None:
     assert search.best_params_["n_components"] < 3
     with pytest.raises(DimensionError, match="99"):
         es.RegularizedSearch(es.SSLFDA(2), {"n_components": [99, 100]}).fit(X, SOME)
-    with pytest.raises(DimensionError, match="99"):  # whatever is computed once for all candidates
+    with pytest.raises(DimensionError, match="99"):  # including results that are computed once for all candidates
         es.RegularizedSearch(es.SSLFDA(99), {"gamma": [0.1, 1.0]}).fit(X, SOME)
 
 
-def test_nothing_to_search_for() -> None:
+def test_searches_without_candidates() -> None:
     with pytest.raises(InputError, match=r"LDA has neither gamma nor alpha to search for\. Pass param_grid"):
         es.RegularizedSearch(es.LDA()).fit(X, SOME)
 
 
-def test_no_neighbours_at_all_are_among_the_defaults() -> None:
-    """γ = 0 has a singular unit with few labels: only the fit that counts reports its ridge."""
+def test_defaults_include_a_weight_of_zero() -> None:
+    """γ = 0 has a singular unit with few labels: only the final fit warns of the ridge."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "1 of 3 classes|2 of 3 classes|3 of 3 classes")
@@ -106,7 +106,7 @@ def test_no_neighbours_at_all_are_among_the_defaults() -> None:
         assert 0.0 in [params["gamma"] for params, _ in es.RegularizedSearch(es.SSDNE(2)).fit(X, SOME).results_]
 
 
-def test_tables_go_in_and_come_out() -> None:
+def test_data_frames_as_input_and_output() -> None:
     frame = pd.DataFrame(RAW).add_prefix("x")
     steps = make_pipeline(StandardScaler(), es.SSLFDA(2)).set_output(transform="pandas")
     search = es.RegularizedSearch(steps, {"sslfda__gamma": [0.1, 1.0]})
@@ -122,7 +122,7 @@ def test_tables_go_in_and_come_out() -> None:
     assert make_pipeline(after).fit(X, SOME).get_feature_names_out().tolist() == names
 
 
-def test_folds_of_labels_that_do_not_fit() -> None:
+def test_folds_with_labels_of_another_length() -> None:
     with pytest.raises(LabelError, match="SemiSupervisedKFold requires y to be passed"):
         next(es.SemiSupervisedKFold(2).split(X, None))
     with pytest.raises(LabelError, match="173 labels for 178 samples"):
@@ -137,10 +137,10 @@ def test_a_classifier_takes_lists() -> None:
     np.testing.assert_array_equal(fitted.predict(X), expected.predict(X))
 
 
-def test_the_ridge_is_searched_where_there_is_a_unit() -> None:
-    """Shares of the mean of the unit on its range, so that units of measurement do not matter; orthonormal axes have no ridge."""
+def test_the_ridge_is_searched_if_there_is_a_unit_form() -> None:
+    """Candidates are relative to the mean of the unit form on its range, so units do not matter; orthonormal axes have no ridge."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "[123] of 3 classes")  # have one label left in a fold
+        warnings.filterwarnings("ignore", "[123] of 3 classes")  # have a fold with one label
         search, scaled = (es.RegularizedSearch(es.SSLFDA(2), cv=3).fit(rows, FEW) for rows in (X, 1e4 * X))
     ridges, larger = (sorted({params["ridge"] for params, _ in found.results_}) for found in (search, scaled))
     assert len(ridges) == 4
@@ -149,13 +149,13 @@ def test_the_ridge_is_searched_where_there_is_a_unit() -> None:
     assert search.best_estimator_.diagnostics_["ridge"] == search.best_params_["ridge"]
     assert search.best_score_ == max(score for _, score in search.results_)
     few = es.SSLFDA(2).fit(X, FEW)
-    assert ridges[1] == pytest.approx(few.diagnostics_["ridge"])  # what the default takes for a singular unit
+    assert ridges[1] == pytest.approx(few.diagnostics_["ridge"])  # the default for a singular unit form
     assert set(es.RegularizedSearch(es.SSDNE(2), cv=3).fit(X, SOME).best_params_) == {"gamma", "alpha"}
     assert "ridge" not in es.RegularizedSearch(es.SSLFDA(2, ridge=0.1), cv=3).fit(X, SOME).best_params_
 
 
-def test_new_points_must_be_given():
-    """Of None a neighbours classifier predicts its own training rows, which are the labelled ones only."""
+def test_prediction_needs_new_points():
+    """For None a neighbours classifier would predict its training rows, which are only the labelled ones."""
     X = np.random.default_rng(0).standard_normal((30, 3))
     y = np.where(np.arange(30) % 3 == 0, -1, np.arange(30) % 2)
     fitted = es.LabelledOnly(KNeighborsClassifier(1)).fit(X, y)

@@ -225,7 +225,7 @@ def two_way_cut(data: Data) -> Measured:
         values.append(data.W[np.ix_(side, ~side)].sum() * (1 / d[side].sum() + 1 / d[~side].sum()))
         errors += [abs(d @ y) / (d @ np.abs(y)), abs(y @ data.L @ y / (y @ (d * y)) - values[-1]) / values[-1]]
     if not values:
-        raise UnmetError("no partition has two sides")
+        raise UnmetError("one side of each partition is empty")
     return Measured(f"cuts of {' and '.join(f'{value:.3g}' for value in values)}", relative=max(errors), rows=data.n)
 
 

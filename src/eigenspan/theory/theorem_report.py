@@ -22,7 +22,7 @@ class TheoremResult:
     Attributes
     ----------
     theorem : Theorem
-        Its name, statement, condition and source.
+        The theorem, with its name, statement, condition and source.
     holds : bool
         True if the condition holds on these data.
     found : str

@@ -1,4 +1,4 @@
-"""Theorems of unification: each spectral method is kernel PCA of an equivalent kernel."""
+"""Theorems about unification: each spectral method is kernel PCA of an equivalent kernel."""
 
 from __future__ import annotations
 
