@@ -79,12 +79,14 @@ def test_axes_of_small_features_are_reported_as_rounded() -> None:
     es.OLPP(2, kernel=KERNELS["rbf"]).fit(routed(1.0, 0.0).X)
 
 
+@pytest.mark.filterwarnings("ignore:Axis")
 def test_axes_that_only_the_ridge_measures_are_reported() -> None:
     p = routed(1e6, 0.0)
     with pytest.warns(PrecisionWarning, match="the ridge makes up the rest of the unit"):
         es.LAD(2, kernel=KERNELS["rbf"]).fit(p.X, p.response)
 
 
+@pytest.mark.filterwarnings("ignore:Axis")
 def test_features_that_may_be_rounding_are_reported() -> None:
     p = routed(1e4, 1e3)
     with pytest.warns(PrecisionWarning, match="rounded at its largest value"):
@@ -119,3 +121,21 @@ def test_equal_distances_in_a_graph_of_kernel_features_are_reported() -> None:
     for model in (es.LPP(2, kernel="linear"), es.TraceReducer(basis="kernel", kernel="linear")):
         with pytest.warns(PrecisionWarning, match="float32 rounds points to a lattice"):
             model.fit(grid)
+
+
+@pytest.mark.filterwarnings("ignore:[34] directions were found")
+@pytest.mark.parametrize("kernel", ["cosine", "poly"])
+def test_principal_axes_and_variates_in_rounded_kernels_are_reported(kernel: str) -> None:
+    p, plain = routed(1e12, 1e3), routed(1.0, 0.0)
+    for model in (es.KernelPCA(2, kernel=KERNELS[kernel]), es.KernelCCA(2, kernel=KERNELS[kernel], kernel_y="rbf")):
+        with pytest.warns(PrecisionWarning, match="Axis 2 is known to"):
+            model.fit(p.X, p.view)
+        model.fit(plain.X, plain.view)
+
+
+@pytest.mark.filterwarnings("ignore:Axis")
+def test_directions_that_the_rounding_of_cosines_hides_are_reported() -> None:
+    p = routed(1e6, 1e3)
+    with pytest.warns(PrecisionWarning, match="4 directions were found among points of 5 columns"):
+        es.LDA(2, kernel="cosine").fit(p.X.astype(np.float32), p.codes)
+    es.LDA(2, kernel="cosine").fit(routed(1.0, 0.0).X, p.codes)

@@ -35,7 +35,7 @@ from ..numerics.eigen.centred import Centred, Partners, column_means, leading_ax
 from ..numerics.memory import human_bytes, require
 from .distributed_quadratic import lazy_quadratic
 from .form import Form
-from .kernels import feature_axes, gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
+from .kernels import feature_axes, gram_matrix, kernel_rows, schur_share, warn_of_hidden_directions, warn_of_lost_digits
 from .map import Map, Raw
 from .orientation import TIED, relative_gap
 from .row_space import factor_axes, row_space, row_space_memory, scatter_axes, weighted_sum
@@ -416,6 +416,8 @@ class Features:
             lost = warn_of_lost_digits(rows, K)
             centred = K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None]
             lift = feature_axes(rows, centred, float(np.abs(K).max()), rtol)
+            if not lost and getattr(rows, "kernel", None) == "cosine":
+                warn_of_hidden_directions(centred, lift.shape[1], X.shape[1], rtol)
             # zero sums, as centring has it: rounding lets small axes lean on 1, where K itself is large
             lift -= lift.mean(axis=0)
         else:

@@ -35,6 +35,8 @@ _PARAMETERS = {
 _INVARIANT = ("rbf", "laplacian")
 #: Relative error of centred kernel values below which no warning is issued.
 _UNNOTICED = 1e-6
+#: Estimated relative error of an axis below which no warning is issued.
+_UNNOTICED_IN_AXES = 1e-7
 #: Kernel value, relative to the largest, below which two points are orthogonal in the feature space up to rounding.
 _STRANGE = 1e-13
 #: Differences of squared distances in the feature space, relative to the largest kernel value, that are rounding.
@@ -247,9 +249,14 @@ def warn_of_rounded_axes(K: Array, coef: Array, Y: Array) -> None:
     An axis of small variance has large coefficients of both signs. Rounding errors of K are multiplied by them, and do not cancel: their
     norm is at most that of K times that of the coefficients, times the precision of the numbers.
     """
-    rounding = np.finfo(float).eps * float(np.linalg.norm(K)) / np.sqrt(len(K))
+    warn_of_known_axes(float(np.linalg.norm(K)) / np.sqrt(len(K)), coef, Y)
+
+
+def warn_of_known_axes(size: float, coef: Array, Y: Array) -> None:
+    """Warn about axes as `warn_of_rounded_axes` does, for a kernel matrix of this root mean squared norm of its columns."""
+    rounding = np.finfo(float).eps * size
     errors = rounding * np.linalg.norm(coef, axis=0) / np.maximum(np.std(Y, axis=0), np.finfo(float).tiny)
-    if (worst := float(errors.max(initial=0.0))) > _UNNOTICED:
+    if (worst := float(errors.max(initial=0.0))) > _UNNOTICED_IN_AXES:
         warn(
             f"Axis {int(errors.argmax()) + 1} has an error of {worst:.0e} of its extent: it combines features along which points "
             f"hardly differ, and kernel values are rounded to {rounding:.0e}. Use a larger ridge=, or ask for fewer components.",
@@ -429,3 +436,18 @@ def feature_axes(rows: object, K: Array, size: float, rtol: float = 1e-10) -> Ar
             PrecisionWarning,
         )
     return U[:, keep] / np.sqrt(values[keep])
+
+
+def warn_of_hidden_directions(centred: Array, found: int, columns: int, rtol: float = 1e-10) -> None:
+    """Warn if cosines show fewer directions than the points have columns, and rounding hides more than `rtol` of the variance.
+
+    `centred` is the matrix HKH of the cosines, which have the size 1.
+    """
+    share = 8 * np.finfo(float).eps * np.sqrt(len(centred)) / max(float(np.linalg.norm(centred)), np.finfo(float).tiny)
+    if share > rtol and found < min(len(centred) - 1, columns):
+        warn(
+            f"{found} directions were found among points of {columns} columns: the cosines are so close to 1 that rounding hides "
+            f"directions along which the points vary by less than {np.sqrt(share):.0e} of the largest. Move the points to the origin "
+            "first (X − X.mean(axis=0), StandardScaler), or use another kernel.",
+            PrecisionWarning,
+        )

@@ -14,12 +14,13 @@ from ...data.other_views import OtherView
 from ...data.read import is_precomputed
 from ...data.rows.storage import in_precision_of
 from ...data.x import as_rows
-from ...errors import InputError
+from ...errors import InputError, message_prefix
 from ...graphs.landmarks import suggested_landmarks
 from ...numerics.memory import require
 from ...problem import Map
 from ...problem.basis import Features
 from ...problem.fitted import Fitted
+from ...problem.kernels import warn_of_rounded_axes
 from ...problem.white_views import View, Views
 from ..base.contract import Kernels, LandmarkRows
 from ..base.table import method
@@ -135,8 +136,12 @@ class KernelCCA(TwoViews):
                 f"than the {n - 1} of centred points, so that correlations of 1 are found in any data. Give kappa > 0 (0.02, say), "
                 "fewer landmarks=, or a kernel of lower rank."
             )
-        fitted, _, V, _ = self._fit_pairs(views, bool(self.kappa), "", all_pairs=False)
+        fitted, U, V, _ = self._fit_pairs(views, bool(self.kappa), "", all_pairs=False)
         table = sample.y.values
+        for view, axes, prefix in ((views[0], U, ""), (views[1], V, "In y, the other view: ")):
+            if not view.basis.digits_lost:
+                with message_prefix(prefix):
+                    warn_of_rounded_axes(np.asarray(view.basis.raw), view.map(axes).coef, np.asarray(view.embed(axes)))
         two = in_precision_of(table, np.asarray(views[1].embed(V)))
         return fitted.having(y_embedding_=two, ranks_=views.ranks, y_features_in_=table.shape[1])
 

@@ -38,9 +38,9 @@ from ...problem import (
     solve,
 )
 from ...problem.extensions import GramExtension
-from ...problem.kernels import DataKernel, warn_of_lost_digits
+from ...problem.kernels import DataKernel, warn_of_known_axes, warn_of_lost_digits
 from ...problem.scale import positive, roots
-from ..base.contract import Components, Kernels, LandmarkRows, SpectralReducer, check_embedded
+from ..base.contract import Components, Kernels, LandmarkRows, SpectralReducer, axes, check_embedded
 from ..base.table import method
 from .pca import PCA as PCA
 
@@ -53,9 +53,7 @@ def _kernel_matrix(rows: Any, sample: Sample) -> Array:
         f"The {n}×{n} kernel matrix",
         f"Use KernelPCA(landmarks={suggested_landmarks(n)}), which works with that many points instead.",
     )
-    K = gram_matrix(rows, sample.x.values)
-    warn_of_lost_digits(rows, K)
-    return K
+    return gram_matrix(rows, sample.x.values)
 
 
 def _is_definite(kernel: Any, parameters: dict[str, Any]) -> bool:
@@ -206,7 +204,7 @@ class KernelPCA(SpectralReducer):
             return self._pose_landmarks(sample)
         rows = kernel_rows(self._spec(), sample.x.under_kernel, centred=True)
         K = _kernel_matrix(rows, sample)
-        extension = GramExtension(rows, K.mean(axis=0))
+        extension = GramExtension(rows, K.mean(axis=0), digits_lost=warn_of_lost_digits(rows, K))
         rounding = 1e-14 * sample.n * max(float(K.max()), -float(K.min()))
         trusted = _is_definite(rows.kernel, rows.parameters)
         form = gram(K, psd=trusted)
@@ -228,10 +226,15 @@ class KernelPCA(SpectralReducer):
         return posed.having(landmarks_=basis.rows.columns)
 
     def _fit(self, sample: Sample) -> Fitted:
-        fitted = super()._fit(sample)
+        posed = self._pose(sample)
+        fitted, basis = axes(self).fit(posed), posed.basis
         rows, Y, found = fitted.map.rows, fitted.embedding, fitted.attributes
         if Y is not None and self.landmarks is None:
             fitted = fitted.having(eigenvectors_=Y / roots(found["eigenvalues_"]))
+            if isinstance(basis, Samples) and not getattr(basis.extension, "digits_lost", True):
+                # the kernel matrix is its mean and what is centred, of which the first eigenvalue is the norm
+                size = sample.n * float(np.abs(fitted.map.offset).mean()) + float(found["eigenvalues_"][0])
+                warn_of_known_axes(size / np.sqrt(sample.n), fitted.map.coef, Y)
         if "gamma" in rows.parameters:
             fitted = fitted.having(gamma_=float(rows.parameters["gamma"]))
         if rows.points is not None:

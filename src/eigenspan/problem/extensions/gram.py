@@ -27,12 +27,16 @@ _BLOCK_BYTES = 64 * 2**20
 
 @dataclass(frozen=True, eq=False)
 class GramExtension:
-    """Extension of ``Y = U Λ^½``: the coefficients are ``Y Λ⁻¹``, times the masses of the points."""
+    """Extension of ``Y = U Λ^½``: the coefficients are ``Y Λ⁻¹``, times the masses of the points.
+
+    `digits_lost` is True if a warning has said that rounding shows in all axes.
+    """
 
     rows: Callable[[Matrix], Array]
     offset: Array
     known: Callable[[Matrix], Index] | None = None
     masses: Array | None = None
+    digits_lost: bool = False
 
     def __call__(self, Y: Array, spectrum: Spectrum) -> Map:
         coef = Y / spectrum.values
