@@ -12,7 +12,7 @@ from eigenspan.problem import TraceRatio
 
 
 def wrong_with(estimator: Any, X: Any, y: Any = None) -> str:
-    """What is wrong with the eigenvalues and axes of a fit to the points X; nothing where all is right, or nothing is defined."""
+    """Return the error in the eigenvalues and axes of a fit to the points X; "" if there is none or no definition."""
     expected = definition(estimator, X, y, X)
     return against(estimator, expected) if expected is not None else against_problem(estimator)
 
@@ -47,13 +47,13 @@ def against(estimator: Any, expected: Any) -> str:
 
 
 def against_problem(estimator: Any) -> str:
-    """The problem that an estimator says it has solved, solved by LAPACK."""
+    """Solve the reported problem of an estimator by LAPACK and compare."""
     problem = getattr(estimator, "problem_", None)
     if problem is None or not hasattr(problem, "exclude"):
         return ""
     A, unit = problem.A.to_dense(), problem.B
     size = la.norm(A, 2)
-    if isinstance(problem, TraceRatio):  # where A − ρB has its largest, or least, eigenvalues, they sum to zero
+    if isinstance(problem, TraceRatio):  # the extreme eigenvalues of A − ρB sum to zero
         A, unit = A - estimator.diagnostics_["trace_ratio"] * problem.B.to_dense(), problem.C
     B = np.eye(len(A)) if unit is None else unit.to_dense()
     if problem.exclude is not None:

@@ -1,4 +1,4 @@
-"""Awkward calls of what is no reducer: measures of quality, folds, the registry and the estimators that wrap others."""
+"""Calls with invalid or unusual arguments of functions and classes that are not reducers: measures, folds, the registry, wrappers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KNOWN_PLACES = SUBJECTS["Anchored-LTSA"].y()
 
 
 def share(run: Callable[[], float]) -> Callable[[], str]:
-    """A number between zero and one, or a refusal."""
+    """Check that the result is between zero and one, or that the call is refused."""
 
     def check() -> str:
         value = float(run())
@@ -60,7 +60,7 @@ def measures() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def calls() -> Iterator[tuple[str, Callable[[], str]]]:
-    """What must be refused, or done."""
+    """Yield names and checks of the other calls."""
 
     def put(name: str, run: Callable[[], Any]) -> tuple[str, Callable[[], str]]:
         return name, lambda: outcome(lambda: str(run()) and "")

@@ -1,4 +1,4 @@
-"""How an awkward input is sent to an estimator and judged; `awkward_promises` and `awkward_tables` have the inputs."""
+"""Fits with invalid or unusual input, and checks of the outcome; `awkward_promises` and `awkward_tables` have the inputs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from awkward_subjects import CODES, N, Subject, X, outcome, sound
 Case = tuple[str, Callable[[], str]]
 Kind = Callable[[Subject], Iterator[Case]]
 Kinds = dict[str, Kind]
-#: Distances of the points, and a kernel of them.
+#: Distances and kernel values of the points.
 DISTANCES = np.linalg.norm(X[:, None] - X[None], axis=2)
 KERNEL = np.exp(-((DISTANCES / np.median(DISTANCES)) ** 2))
 
 
 def kind_of(kinds: Kinds) -> Callable[[Kind], Kind]:
-    """Enter a generator of cases under its own name."""
+    """Register a generator of cases by its name."""
 
     def enter(kind: Kind) -> Kind:
         kinds[kind.__name__.replace("_", " ")] = kind
@@ -28,7 +28,7 @@ def kind_of(kinds: Kinds) -> Callable[[Kind], Kind]:
 
 
 def fits(subject: Subject, A: Any, y: Any = None, refuse: bool = False, **params: Any) -> Callable[[], str]:
-    """A fit that is refused or gives whole and finite output."""
+    """Check that a fit is refused, or gives finite output for all rows."""
 
     def run() -> str:
         n = A.shape[0] if hasattr(A, "shape") and np.ndim(A) else len(A)
@@ -47,14 +47,14 @@ _FITTED: dict[str, Any] = {}
 
 
 def fitted(subject: Subject) -> Any:
-    """Fitted once, for what only reads it."""
+    """Return a cached fit, for checks that do not change it."""
     if subject.name not in _FITTED:
         _FITTED[subject.name] = subject.fit()
     return _FITTED[subject.name]
 
 
 def places(subject: Subject, A: Any, refuse: bool = False, of: Callable[[], Any] | None = None) -> Callable[[], str]:
-    """New points that are refused, or placed, every one, at finite coordinates."""
+    """Check that new points are refused, or that all are mapped to finite coordinates."""
 
     def run() -> str:
         model = fitted(subject) if of is None else of()

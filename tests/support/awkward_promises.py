@@ -1,4 +1,4 @@
-"""What holds for every input of every estimator: nothing is accepted for what it is not, a fit is all or nothing and keeps to itself."""
+"""Properties of every estimator: invalid input is refused, a failed fit changes nothing, and a fit changes no input."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def masked_labels(s: Subject) -> Iterator[Case]:
         holes[5] = True
 
         def run() -> str:
-            """Refused, or taken for labels that are missing."""
+            """Check that masked labels are refused or treated as missing."""
             try:
                 got = s.fit(y=masked(np.where(holes, 7, y), holes))
             except Exception as error:
@@ -104,7 +104,7 @@ def landmarks_without_a_kernel(s: Subject) -> Iterator[Case]:
 
 @promise
 def parameters_without_effect(s: Subject) -> Iterator[Case]:
-    """Two parameters that say different things, or one that nothing can come of."""
+    """Yield parameters that contradict each other or have no effect."""
     if s.name == "KernelPCA":
         yield "two widths", fits(s, X, refuse=True, kernel=es.Kernel("rbf", gamma=0.1), gamma=5.0)
     if s.name == "TraceReducer":
@@ -115,7 +115,7 @@ def parameters_without_effect(s: Subject) -> Iterator[Case]:
 @promise
 def disconnected_raise(s: Subject) -> Iterator[Case]:
     params = s.parameters | (set(s.make().embedding.get_params()) if s.name.startswith("Anchored") else set())
-    tied = s.name in ("SupervisedMVU", "SMVU1")  # by representatives of the classes
+    tied = s.name in ("SupervisedMVU", "SMVU1")  # which is connected by representatives of the classes
     if "disconnected" in params and not tied and getattr(s.make(), "basis", "samples") == "samples":
         apart = X + np.where(np.arange(N)[:, None] < 20, 0.0, 1e4)
         yield "raise", fits(s, apart, refuse=True, disconnected="raise", n_neighbors=5)

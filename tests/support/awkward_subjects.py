@@ -1,4 +1,4 @@
-"""Every public estimator, and the ways to set one up that change what it does with its input: what awkward inputs are sent to."""
+"""Every public estimator, and the configurations of each that treat input differently, for tests with invalid or unusual input."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ N, D = 40, 6
 
 
 def rolled(n: int = N, d: int = D, seed: int = 0) -> tuple[Any, Any]:
-    """A rolled sheet and three classes along it."""
+    """Return a swiss roll and three classes along it."""
     rng = np.random.default_rng(seed)
     t, h = rng.uniform(4, 10, n), rng.uniform(0, 8, n)
     X = np.column_stack([t * np.cos(t), t * np.sin(t), h, 0.3 * rng.standard_normal((n, max(1, d - 3)))])
@@ -38,7 +38,7 @@ NEW = X[:5] * 1.02 + 0.01
 
 @dataclass(frozen=True)
 class Subject:
-    """An estimator without fit, and the kind of labels it takes."""
+    """An unfitted estimator and the kind of its labels."""
 
     name: str
     make: Callable[..., Any]
@@ -50,7 +50,7 @@ class Subject:
         return frozenset(self.make().get_params(deep=False))
 
     def y(self, codes: Any = CODES) -> Any:
-        """Labels of the right kind for points of these classes."""
+        """Return y of the right kind for points of these classes."""
         codes, n = np.asarray(codes), len(codes)
         if self.labels == "coordinates":
             known = np.random.default_rng(5).standard_normal((n, 2))
@@ -65,12 +65,12 @@ class Subject:
         return quietly(lambda: self.make(**params).fit(X, self.y() if y is None else y))
 
     def place(self, fitted: Any, X: Any) -> Any:
-        """What the estimator says of points."""
+        """Return the output of the estimator for points."""
         return quietly(lambda: np.asarray(fitted.transform(X) if self.transforms else fitted.predict(X)))
 
 
 def quietly(run: Callable[[], Any]) -> Any:
-    """With the warnings that awkward inputs deserve."""
+    """Run without warnings, which such input may cause."""
     return helpers.quietly(run, Warning)
 
 
@@ -150,7 +150,7 @@ SUBJECTS = subjects()
 
 # ---------------------------------------------------------------------- judging
 def on_purpose(error: BaseException) -> bool:
-    """Refused by this library or by scikit-learn's check of inputs, with words."""
+    """Return True if the error is a deliberate one of this library or of scikit-learn's validation, with a message."""
     if not str(error):
         return False
     if isinstance(error, EigenspanError | NotFittedError):
@@ -175,7 +175,7 @@ def told(error: BaseException) -> str:
 
 
 def sound(subject: Subject, fitted: Any, n: int, X: Any = None) -> str:
-    """What is wrong with the output of a fit to n points; nothing where it is whole and finite."""
+    """Return the error in the output of a fit to n points; "" if it is complete and finite."""
     if not subject.transforms:
         return "" if X is None or len(subject.place(fitted, X)) == n else "predictions are missing"
     Y = getattr(getattr(fitted, "best_estimator_", fitted), "embedding_", None)
@@ -194,7 +194,7 @@ def sound(subject: Subject, fitted: Any, n: int, X: Any = None) -> str:
 
 
 def outcome(run: Callable[[], str], refuse: bool = False) -> str:
-    """What is wrong: an error that nobody meant, or what `run` reports of a fit; with `refuse` a fit is wrong in any case."""
+    """Return a description of an unintended error, or of the failure that `run` reports; with `refuse`, a fit must raise."""
     try:
         found = quietly(run)
     except Exception as error:

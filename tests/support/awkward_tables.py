@@ -1,4 +1,4 @@
-"""Bad and awkward data, labels, new points, parameters, specifications, matrices and lives, far too many to run all of them."""
+"""Invalid and unusual data, labels, new points, parameters, specifications, matrices and sequences of calls."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def data_to_refuse(s: Subject) -> Iterator[Case]:
             "one row repeated",
             "sparse zeros",
         )
-        lenient |= s.name == "PPCA" and name in ("nan", "None", "NA")  # entries that are missing
+        lenient |= s.name == "PPCA" and name in ("nan", "None", "NA")  # missing entries
         yield name, fits(s, A, refuse=not lenient)
 
 
@@ -86,7 +86,7 @@ def _awkward_data() -> dict[str, Any]:
 
 @table
 def awkward_data(s: Subject) -> Iterator[Case]:
-    if s.name == "External":  # another library's estimator has its own words
+    if s.name == "External":  # estimators of other libraries have messages of their own
         return
     for name, A in _awkward_data().items():
         yield name, fits(s, A)
@@ -245,7 +245,7 @@ def graphs(s: Subject) -> Iterator[Case]:
 
 
 class _Rule:
-    """Weights of one's own: what `weigh` says of distances."""
+    """User-defined weights: `weigh` of the distances."""
 
     def __init__(self, factor: float) -> None:
         self.factor = factor
@@ -298,7 +298,7 @@ def kernels(s: Subject) -> Iterator[Case]:
 
 @cache
 def _matrices(mode: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Matrices to refuse, and awkward ones."""
+    """Yield invalid matrices, and unusual valid ones."""
     M = {"affinities": np.where(KERNEL > 0.2, KERNEL, 0.0), "kernel": KERNEL}.get(mode, DISTANCES)
     even = np.arange(N) % 2 == 0
     bad = {

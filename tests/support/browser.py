@@ -1,4 +1,4 @@
-"""A real browser for tests: Chromium without a window, spoken to through a pipe in its own protocol. Nothing else is needed."""
+"""A real browser for tests: headless Chromium, controlled by its DevTools protocol over a pipe, without other dependencies."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ QUIET = (
 
 
 def find_browser() -> str | None:
-    """The program, from EIGENSPAN_BROWSER or the usual names."""
+    """Return the path of the browser, from EIGENSPAN_BROWSER or the usual names."""
     return os.environ.get("EIGENSPAN_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Browser:
-    """A running Chromium; answers come in a thread of their own."""
+    """A running Chromium; a thread reads its answers."""
 
     def __init__(self, folder: Path, flags: tuple[str, ...] = ()) -> None:
         program = find_browser()
@@ -67,7 +67,7 @@ class Browser:
                     self.events.append(message)
 
     def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
-        """Say something and wait for the answer."""
+        """Send a command and wait for the answer."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": params}
         message |= {} if session is None else {"sessionId": session}
@@ -84,7 +84,7 @@ class Browser:
 
 
 class Page:
-    """One tab: what it asked for, what it complained about, and a hand on mouse and keys."""
+    """One tab, with its requests, its errors, and control of mouse and keyboard."""
 
     def __init__(self, browser: Browser, width: int, height: int, dark: bool, downloads: Path) -> None:
         self.browser, self.downloads = browser, downloads
@@ -116,7 +116,7 @@ class Page:
         self.wait("document.body && document.body.dataset.state && location.protocol === 'file:'")
 
     def run(self, expression: str) -> Any:
-        """The value of an expression of JavaScript in the page."""
+        """Return the value of a JavaScript expression in the page."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
@@ -128,7 +128,7 @@ class Page:
             time.sleep(0.02)
 
     def settle(self) -> None:
-        """Wait for the next picture but one."""
+        """Wait for two animation frames."""
         self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
 
     def _mine(self, method: str) -> list[dict[str, Any]]:
@@ -136,12 +136,12 @@ class Page:
         return [event["params"] for event in mine if event["method"] == method]
 
     def requests(self) -> list[str]:
-        """Everything that was asked for, without what the page made itself."""
+        """Return the requested URLs, without those that the page created."""
         urls = [event["request"]["url"] for event in self._mine("Network.requestWillBeSent")]
         return [url for url in urls if not url.startswith(("data:", "blob:"))]
 
     def complaints(self) -> list[str]:
-        """Errors and warnings of the console, and exceptions."""
+        """Return errors and warnings of the console, and exceptions."""
         thrown = [str(event["exceptionDetails"]) for event in self._mine("Runtime.exceptionThrown")]
         called = [event for event in self._mine("Runtime.consoleAPICalled") if event["type"] in ("error", "warning")]
         logged = [event["entry"] for event in self._mine("Log.entryAdded")]
@@ -153,7 +153,7 @@ class Page:
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, modifiers=modifiers, **more)
 
     def drag(self, points: list[tuple[float, float]], shift: bool = False) -> None:
-        """Press at the first point, go through the others, let go at the last."""
+        """Drag the mouse from the first point through the others to the last."""
         held: dict[str, Any] = {"button": "left", "clickCount": 1}
         self.mouse("mouseMoved", *points[0], shift)
         self.mouse("mousePressed", *points[0], shift, **held)
@@ -188,7 +188,7 @@ class Page:
 
     # ------------------------------------------------------------------------------ what is seen and saved
     def picture(self, clip: dict[str, float] | None = None, whole: bool = False) -> bytes:
-        """A PNG of what is seen, of a part of it, or of the whole length of the page."""
+        """Return a PNG of the visible page, of a part of it, or of its full length."""
         more: dict[str, Any] = {"captureBeyondViewport": whole}
         if clip is not None:
             across, down = self.run("[scrollX, scrollY]")
@@ -197,7 +197,7 @@ class Page:
         return base64.b64decode(self.call("Page.captureScreenshot", format="png", **more)["data"])
 
     def saved(self, act: Callable[[], None]) -> Path:
-        """The file that is downloaded when something is done; those before it are gone."""
+        """Return the file that an action downloads; earlier downloads are deleted."""
         for old in self.downloads.iterdir():
             old.unlink()
         act()
@@ -213,7 +213,7 @@ class Page:
 
 @contextmanager
 def started(flags: tuple[str, ...] = ()) -> Iterator[Browser]:
-    """A browser with a home of its own, gone at the end."""
+    """Yield a browser with a temporary home directory."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         browser = Browser(Path(folder), flags)
         try:

@@ -1,4 +1,4 @@
-"""The list of estimators that the registry-driven tests run over."""
+"""The estimators on which the registry-driven tests run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One estimator, unfitted, with the facts the tests ask about."""
+    """An unfitted estimator and its properties that tests use."""
 
     id: str
     template: Any
@@ -46,12 +46,12 @@ class Case:
         return self.id in ("CCA", "KernelCCA")
 
     def embed(self, estimator: Any, X: Any, y: Any) -> Any:
-        """What ``fit_transform`` returns for X."""
+        """Return ``fit_transform`` for X."""
         found = estimator.fit_transform(X, y)
         return found[0] if self.pair else found
 
     def fitted(self, data: Data) -> Any:
-        """Fitted once in a process, for checks that only read: whoever changes an estimator, or asks what a fit does, makes its own."""
+        """Return a fit that is cached per process. Checks that change the estimator or test the fit must not use it."""
         return _fitted(self, data)
 
 
@@ -63,12 +63,12 @@ def _fitted(case: Case, data: Data) -> Any:
 
 
 def over(cases: Iterable[Case]) -> Any:
-    """A test of every one of these."""
+    """Return a decorator that runs a test for each of these cases."""
     return pytest.mark.parametrize("case", cases, ids=lambda case: case.id)
 
 
 def drawn_in(rows: Any) -> Any:
-    """A distortion that moves with the points and turns with them: the farther from the mean, the more they are drawn in."""
+    """Distort points towards their mean, the more the farther away they are; the distortion commutes with shifts and rotations."""
     out = rows - rows.mean(axis=0)
     size = (out**2).sum(axis=1, keepdims=True)
     return rows - 0.3 * out * size / size.mean()

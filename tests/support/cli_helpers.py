@@ -1,4 +1,4 @@
-"""Running commands in process."""
+"""Commands of the command line, run in the process of the tests."""
 
 from inspect import signature
 from typing import Any
@@ -9,13 +9,13 @@ from eigenspan.cli import main
 
 
 def invoke(*arguments: Any, input: Any = None) -> Any:
-    """The result of a command, with its two streams apart: before click 8.2 they are one unless told."""
+    """Return the result of a command with separate output and error streams; click before 8.2 merges them by default."""
     apart = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
     return CliRunner(**apart).invoke(main, [str(a) for a in arguments], input=input)
 
 
 def run(*arguments, code=0):
-    """Run a command in process: it must end with the expected code and never with a traceback."""
+    """Run a command and check its exit code, and that there is no traceback."""
     result = CliRunner().invoke(main, [str(a) for a in arguments])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -24,7 +24,7 @@ def run(*arguments, code=0):
 
 
 def refused(*arguments, code=None):
-    """A refusal in one paragraph: 1 failed, 2 not understood, 3 unfit data."""
+    """Check that a command fails with a message of one paragraph. Exit codes: 1 failure, 2 usage error, 3 invalid data."""
     result = CliRunner().invoke(main, [str(a) for a in arguments])
     assert isinstance(result.exception, SystemExit), result.exception
     assert result.exit_code in ((1, 2, 3) if code is None else (code,)), result.output

@@ -1,8 +1,7 @@
-"""Rows that hold every pair of parameter values at least once, found while fitting: what is refused in one row is left out of the next.
+"""Pairwise testing of parameter values: rows that contain every pair of values at least once, chosen during the tests.
 
-A row gives every parameter of a method a value; the method itself is one more parameter. A row that fits and is right settles all
-pairs in it; one that is refused, or wrong, is stripped down to the fewest values that are still refused or wrong in the same way, and
-no later row contains these.
+A row assigns a value to every parameter of a method; the method is one more parameter. A correct fit covers all pairs of its row. A row
+that is refused or wrong is reduced to the fewest values with the same outcome, and no later row contains these.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Row = dict[str, str]
 
 @dataclass
 class Cover:
-    """All pairs of values of the parameters of some methods, and what became of them.
+    """All pairs of values of the parameters of some methods, and their outcomes.
 
     `judge` fits a row and says "" where it is right, "refused: ..." where it was refused on purpose, else what is wrong. `has` holds the
     parameters of each method, `known` what is known to be wrong: sets of values that no row contains.
@@ -68,7 +67,7 @@ class Cover:
         return self.said[key]
 
     def _row(self, *items: Item) -> Row:
-        """These values, and the defaults of the method."""
+        """Return these values with the other parameters of the method at their defaults."""
         method = dict(items)["estimator"]
         return {"estimator": method, **dict.fromkeys(sorted(self.has[method]), DEFAULT), **dict(items)}
 
@@ -78,7 +77,7 @@ class Cover:
 
     # ------------------------------------------------------------------ what is refused or wrong, and why
     def _settle(self, row: Row, said: str) -> frozenset[Item]:
-        """Strip a row that is not right, and forbid what is left of it."""
+        """Reduce a refused or wrong row, and exclude the remaining values from later rows."""
         culprits = self._strip(row, said)
         if said.startswith("refused"):
             self._forbid(culprits, said)
@@ -96,7 +95,7 @@ class Cover:
                     kept = fewer
         items = {item for item in kept.items() if item[1] != DEFAULT}
         mine = ("estimator", kept["estimator"])
-        for other in self.has:  # is it so for another method too?
+        for other in self.has:  # test whether another method has the same outcome
             if (
                 len(items) > 2
                 and other != kept["estimator"]
@@ -108,7 +107,7 @@ class Cover:
         return frozenset(items)
 
     def _forbid(self, culprits: frozenset[Item], said: str) -> None:
-        """One value that is refused beside all defaults may want a companion: a refusal names what it has to do with."""
+        """Search another parameter, named in the message, with which a value is accepted that is refused with all defaults."""
         others = {name for name, _ in culprits}
         if len(culprits) == 2 and "estimator" in others:
             for name in sorted(self.has[dict(culprits)["estimator"]] - others):
@@ -185,7 +184,7 @@ class Cover:
                     self._close(*pair)
 
     def _ask_around(self, names: frozenset[str]) -> None:
-        """Two parameters that have excluded each other once tend to: ask for each pair of theirs by itself."""
+        """Test each pair of values of two parameters by itself, if one pair of theirs was refused."""
         names = names - {"estimator"}
         if len(names) != 2 or names in self.asked:
             return
@@ -200,7 +199,7 @@ class Cover:
             self._close(*pair)
 
     def _small(self, seed: Pair) -> Row | None:
-        """The two values beside defaults, and companions where these are refused; None where nothing goes."""
+        """Return a row with the two values, defaults, and other values that make it valid; None if there is none."""
         given = dict(seed)
         names = set(given) - {"estimator"}
         methods = [given["estimator"]] if "estimator" in given else [m for m in self.has if names <= self.has[m]]
@@ -218,11 +217,11 @@ class Cover:
         return None
 
     def _wants(self, item: Item) -> set[str]:
-        """Parameters that must not have their defaults beside this value."""
+        """Return the parameters whose defaults are refused together with this value."""
         return self.companions.get(item, set())
 
     def _fill(self, small: Row, fixed: set[str]) -> Row:
-        """The row that stands for many: every free parameter in turn gets the value that meets most open pairs."""
+        """Return the next row: each free parameter in turn gets the value that covers most open pairs."""
         row = dict(small)
         free = [name for name in row if name not in fixed | self.routes | {"estimator"} and row[name] == DEFAULT]
         self.random.shuffle(free)
@@ -239,5 +238,5 @@ class Cover:
 
 
 def _kind(said: str) -> str:
-    """The outcome without its numbers."""
+    """Return the outcome without numbers."""
     return "".join(c for c in said.split("\n")[0] if not c.isdigit())[:60]

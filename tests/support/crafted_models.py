@@ -1,6 +1,6 @@
-"""Model files made to do harm: to fill the memory, to run for ever, to read beyond an array, to start a program.
+"""Malicious model files that try to exhaust memory, to run forever, to read beyond an array, or to start a program.
 
-Each has a right checksum and the entries of a model. A file is refused when it is loaded, or is harmless when it is used.
+Each has a correct checksum and the entries of a model. Loading must refuse the file, or using it must be harmless.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _changed(whole: bytes, kind: str, change: Callable[[Any], None]) -> Content:
 
 
 def _alone(whole: bytes, *nodes: Any, arrays: Any = ()) -> Content:
-    """A model of the last of these objects, held by the parameter of a PCA, and these arrays."""
+    """Return a model with these objects and arrays; the last object is the parameter of a PCA."""
     holder = {"kind": "method.PCA", "parameters": {"n_components": {"ref": len(nodes) - 1}}, "attributes": {}}
     layouts = [[array.dtype.str, list(array.shape), False] for array in arrays]
     objects = {"arrays": layouts, "kinds": {}, "objects": [*nodes, holder], "root": {"ref": len(nodes)}}
@@ -50,7 +50,7 @@ def _layouts(whole: bytes, layout: list[Any], size: int = 0) -> Content:
 
 
 def _array(whole: bytes, kind: str, field: str, array: Any) -> Content:
-    """The model with another array in a field, of an object or of its attributes."""
+    """Return the model with another array in a field of an object or of its attributes."""
     objects = json.loads(entries(whole)[OBJECTS])
     place = len(objects["arrays"])
     objects["arrays"].append([array.dtype.str, list(array.shape), False])
@@ -61,7 +61,7 @@ def _array(whole: bytes, kind: str, field: str, array: Any) -> Content:
 
 
 def crafted(folder: Path) -> dict[str, tuple[str, Content]]:
-    """Name -> (the model that it was made from, the file), of golden models in this folder."""
+    """Return name -> (original model, crafted file) for golden models in this folder."""
     names = (
         "Isomap", "LLE", "PDDP", "KernelPCA", "SpectralClustering", "DistortionDiscriminantAnalysis", "LaplacianEigenmaps", "PCA",
         "OrdinalIsomap", "PPCA", "MixturePPCA", "mode random state", "mode one-hot", "mode scaled", "mode heat kernel", "mode transformer",
@@ -195,7 +195,7 @@ def crafted(folder: Path) -> dict[str, tuple[str, Content]]:
 
 
 def make(folder: Path, target: Path) -> None:
-    """Write the crafted files, named as the models that they were made from, for `tampering.use_all`."""
+    """Write the crafted files and the names of their original models for `tampering.use_all`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for i, (what, (name, content)) in enumerate(crafted(folder).items()):

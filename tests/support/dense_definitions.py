@@ -1,4 +1,4 @@
-"""What the methods are made of, as dense matrices for a few points: graphs, weights, forms, bases and eigenproblems.
+"""Graphs, weights, forms, bases and eigenproblems as dense matrices, for independent definitions of methods on few points.
 
 Nothing here is taken from the library's assembly: neighbours are found by sorting all distances, weights by their formulas, forms are
 n×n arrays and LAPACK solves them. `dense_methods` puts them together.
@@ -22,17 +22,17 @@ from helpers import Array
 
 @dataclass
 class Expected:
-    """Eigenvalues, best first and all of them, and the embedding of some rows, each axis up to its sign."""
+    """All eigenvalues, best first, and the embedding of some rows, with axes up to sign."""
 
     values: Array
     Y: Array
     rows: Any = field(default_factory=lambda: slice(None))
-    #: Where the points lie as a whole is nobody's business: neither the cost nor the unit sees it.
+    #: The embedding is determined up to a shift: neither the cost nor the unit form depends on it.
     anywhere: bool = False
 
 
 class Undefined(Exception):  # noqa: N818
-    """There is no definition of this choice here."""
+    """There is no independent definition for these parameters."""
 
 
 # ---------------------------------------------------------------------- graphs
@@ -61,7 +61,7 @@ class Graph:
         return connected_components(sp.csr_array(np.isfinite(self.lengths)), directed=False)
 
     def bridged(self) -> Graph:
-        """Joined by the shortest edges between its pieces."""
+        """Return the graph with components connected by the shortest edges between them."""
         B = np.full_like(self.E, np.inf)
         graph = Graph(self.E, self.full, self.k, self.mutual, B)
         while (found := graph.pieces())[0] > 1:
@@ -71,7 +71,7 @@ class Graph:
         return graph
 
     def closed_classes(self) -> list[Any]:
-        """Points of each set that no list leaves, by reachability: powers of the adjacency matrix."""
+        """Return the closed classes, from reachability by powers of the adjacency matrix."""
         reach = np.isfinite(self.lists) | np.eye(len(self.E), dtype=bool)
         for _ in range(int(np.ceil(np.log2(len(reach)))) + 1):
             reach = (reach.astype(float) @ reach) > 0
@@ -80,7 +80,7 @@ class Graph:
         return [np.flatnonzero(both[i]) for i in closed]
 
     def with_one_closed_class(self) -> Graph:
-        """Points of closed classes also get followers from outside as neighbours, at most as many as they had neighbours."""
+        """Add edges from points of closed classes to outside points that have them as neighbours, at most as many as they had before."""
         B = np.full_like(self.E, np.inf) if self.bridges is None else self.bridges.copy()
         graph, own = Graph(self.E, self.full, self.k, self.mutual, B), np.isfinite(self.lists).sum(axis=1)
         assert graph.pieces()[0] == 1
@@ -99,7 +99,7 @@ class Graph:
 
 
 def nearest(D: Array, k: int) -> Array:
-    """Distances to the k nearest others in each row, infinite elsewhere."""
+    """Return the distances to the k nearest other points in each row, infinite elsewhere."""
     D = D + np.diag(np.full(len(D), np.inf))
     E = np.full_like(D, np.inf)
     at = np.argsort(D, axis=1, kind="stable")[:, :k]
@@ -148,13 +148,13 @@ def _named(rule: Any) -> Any:
 
 
 def kth(E: Array, k: int) -> Array:
-    """Length of each row's k-th edge, of its last where it has fewer."""
+    """Return the length of each row's k-th edge, or of its last if it has fewer."""
     ordered = np.sort(E, axis=1)
     return ordered[np.arange(len(E)), np.minimum(k, np.isfinite(E).sum(axis=1)) - 1]
 
 
 def heat_width(G: Graph) -> float:
-    """Half the median distance of the points or, where the edges have other lengths than these distances, the median edge."""
+    """Return half the median distance of the points or, if edge lengths are not these distances, the median edge."""
     given = np.isfinite(G.E)
     if np.all(np.abs(G.E[given] - G.full[given]) <= 1e-3 * G.full.max()):
         return float(np.median(G.full[np.triu_indices(len(G.full), 1)]) / 2)
@@ -186,7 +186,7 @@ def weigh(rule: Any, G: Graph, P: Any) -> Array:
 
 
 def all_pairs(rule: Any, P: Any, codes: Any = None) -> Array:
-    """Weights of all pairs, or of all within a class; the diagonal is one."""
+    """Return the weights of all pairs, or of all pairs within a class; the diagonal is one."""
     rule, alpha = _named(rule), 1.0
     if isinstance(rule, es.Powered):
         rule, alpha = _named(rule.weights), rule.alpha
@@ -209,13 +209,13 @@ def laplacian(W: Array) -> Array:
 
 
 def mean_of_classes(codes: Any) -> Array:
-    """``⊕ 11ᵀ/n_k``, nothing on unlabelled points."""
+    """Return ``⊕ 11ᵀ/n_k``, with zeros for unlabelled points."""
     G = (codes[:, None] == np.unique(codes[codes >= 0])).astype(float)
     return G / G.sum(axis=0) @ G.T
 
 
 def scatters(codes: Any) -> tuple[Array, Array]:
-    """Between and within."""
+    """Return the between-class and within-class matrices."""
     on = (codes >= 0).astype(float)
     H = mean_of_classes(codes)
     return H - np.outer(on, on) / on.sum(), np.diag(on) - H
@@ -227,7 +227,7 @@ def averages(W: Array) -> Array:
 
 
 def square(P: Array) -> Array:
-    """``(I − P)ᵀ(I − P)``, I where P has a row."""
+    """Return ``(I − P)ᵀ(I − P)``, with I restricted to the nonzero rows of P."""
     R = np.diag((P.sum(axis=1) != 0).astype(float)) - P
     return R.T @ R
 
@@ -247,7 +247,7 @@ def barycentres(P: Array, E: Array, reg: float) -> Array:
 
 
 def aligned(P: Array, E: Array, d: int, kind: str, reg: float = 1e-3) -> Array:
-    """Σ S N Nᵀ Sᵀ of LTSA, Hessian LLE or modified LLE."""
+    """Return Σ S N Nᵀ Sᵀ of LTSA, Hessian LLE or modified LLE."""
     n = len(P)
     M = np.zeros((n, n))
     near = [np.flatnonzero(np.isfinite(row)) for row in E]
@@ -320,14 +320,14 @@ def _axes(K: Array) -> Array:
 
 
 def _turns_alike(p: dict[str, Any]) -> bool:
-    """Distances do not depend on the axes of a feature space."""
+    """Return True if the distance is invariant under rotations of the feature space."""
     g = p.get("graph")
     metric, more = (g.metric, g.metric_params) if isinstance(g, es.KNN) else (p.get("metric"), p.get("metric_params"))
     return (metric in (None, "euclidean", "cosine", "minkowski") and not more) if not callable(metric) else False
 
 
 def features(p: dict[str, Any], X: Any, given: Any) -> tuple[Array, float]:
-    """Coordinates of the samples, and the ridge that belongs to them."""
+    """Return coordinates of the samples, and the matrix of the ridge."""
     if p["kernel"] is None:
         F = X - X.mean(axis=0)
         if p.get("reduce") is not None:
@@ -352,7 +352,7 @@ def features(p: dict[str, Any], X: Any, given: Any) -> tuple[Array, float]:
 def in_features(
     F: Array, A: Array, B: Any, sense: str, ridge: Any, relative: float, psd: bool = True
 ) -> tuple[Array, Array, Array]:
-    """Values, axes and embedding of ``min or max Tr(V'F'AFV)``; B is None for orthonormal axes."""
+    """Solve ``min or max Tr(V'F'AFV)`` and return values, axes and embedding; B is None for orthonormal axes."""
     w = np.ones(len(F)) if B is None else B.sum(axis=1)
     if B is not None and abs(w.sum()) <= 1e-9 * np.abs(B).sum():
         w = np.ones(len(F))
@@ -372,7 +372,9 @@ def generalised(A: Array, B: Array, sense: str, psd: bool = True) -> tuple[Array
         values, V = la.eigh(A, B)
         return (values, V) if sense == "min" else (values[::-1], V[:, ::-1])
     size = la.eigvalsh(A)
-    if sense == "min" and psd and size[0] > 1e-9 * size[-1]:  # most of B for the cost instead of least cost for B
+    if (
+        sense == "min" and psd and size[0] > 1e-9 * size[-1]
+    ):  # maximise B relative to the cost, instead of minimising the cost relative to B
         gains, V = la.eigh(B, A)
         good = gains > 1e-9 * gains[-1]
         return 1 / gains[good][::-1], (V[:, good] / np.sqrt(gains[good]))[:, ::-1]

@@ -1,11 +1,11 @@
-"""The spectral methods from their definitions, dense, for a few points: what any fit must agree with.
+"""Independent definitions of the spectral methods with dense matrices, for few points.
 
-`definition(estimator, X, y, given)` returns what to expect of a fitted estimator, X the points, y the labels, `given` what fit was
-called with (distances, affinities or kernel values where X itself was not). Of the estimator only choices are read that no
-definition makes: its parameters, which rows became landmarks, and which labels were found for points that had none.
+`definition(estimator, X, y, given)` returns the expected result of a fitted estimator. X are the points, y the labels, `given` the argument
+of fit (X, distances, affinities or kernel values). It reads from the estimator only choices that are not part of a definition: its
+parameters, the rows chosen as landmarks, and the labels found for unlabelled points.
 
-None where there is no definition of its own: unfoldings, path-based weights, landmarks of a kernel that were not given by their rows,
-reconstruction without a ridge, and units that stay singular.
+It returns None if there is no independent definition: for unfoldings, path-based weights, landmarks of a kernel that are not rows,
+reconstruction without a ridge, and singular unit forms.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def definition(estimator: Any, X: Any, y: Any, given: Any) -> Expected | None:
     if p.get("n_components") == "auto":
         p["n_components"] = estimator.n_components_
     equal = p.get("scale") == "unit-variance"
-    if equal:  # whatever other weights of axes say
+    if equal:  # independent of the weights of axes
         p["axes"] = "unit"
     try:
         found = METHODS[name](estimator, p, X, y, given)
@@ -97,7 +97,7 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 @defines("OrientedPCA")
 def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     if p["kernel"] is not None or p["reduce"] is not None or isinstance(p["distortions"], list):
-        raise Undefined  # the noise of a list is drawn at random
+        raise Undefined  # a list of functions draws random noise, which is not reproduced here
     R = np.eye(X.shape[1])
     if p["distortions"] is not None:
         Z = p["distortions"](X) - X
@@ -124,7 +124,7 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 
 
 def corrected(D: Array, kind: str | None) -> Array:
-    """−½HΔ²H of distances made Euclidean."""
+    """Return −½HΔ²H of distances that were made Euclidean."""
     off = ~np.eye(len(D), dtype=bool)
     G = centred(-0.5 * D**2)
     if kind == "lingoes":
@@ -146,14 +146,14 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 
 
 def triangulated(D: Array, m: Any, d: int) -> Expected:
-    """All points from their distances D (n, q) to the landmarks m, on their principal axes."""
+    """Return the positions of all points from their distances D (n, q) to the landmarks, in principal axes."""
     H = -0.5 * D[m] ** 2
     values, U = la.eigh(centred(H))
     values, U = values[::-1], U[:, ::-1]
     error = max(0.0, -values[-1])
     noise = max(error * max(1 / 3, 2 * error / values[d - 1]), 1e-10 * values[0])
     near = np.abs(values / noise - 1).min() < 1e-3 if noise > 0 else False
-    if near:  # an axis on the border of what is noise
+    if near:  # an axis at the noise level
         raise Undefined
     keep = max(d, int(np.sum(values > noise)))
     F = (-0.5 * D**2 - H.mean(axis=0)) @ (U[:, :keep] / np.sqrt(values[:keep]))
@@ -171,7 +171,7 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 def connected(
     p: Any, X: Any, given: Any, rows: Any = None, one_class: bool = False, **settings: Any
 ) -> tuple[Graph, Any, Any]:
-    """The graph, connected (and with one closed class) as `disconnected` says, its points, and the rows it is over."""
+    """Return the graph, connected (with one closed class) as given by `disconnected`, its points, and its rows."""
     rows = np.arange(len(given if not sp.issparse(given) else given.toarray())) if rows is None else rows
     if rows.size < X.shape[0]:
         square_given = given.shape[0] == given.shape[1]
@@ -196,9 +196,9 @@ def landmark_rows(est: Any, p: Any) -> Any:
 
 
 def smallest(L: Array, B: Any, d: int, rows: Any) -> tuple[Array, Array, Expected]:
-    """Eigenpairs without the constant."""
+    """Return eigenpairs without the constant."""
     one = np.ones((len(L), 1))
-    T = la.null_space((one if B is None else B @ one).T)  # another vector may cost as little as the constant
+    T = la.null_space((one if B is None else B @ one).T)  # another vector may have the same cost as the constant
     values, V = la.eigh(T.T @ L @ T, None if B is None else T.T @ B @ T)
     return values, T @ V, Expected(values, T @ V[:, :d], rows)
 
@@ -212,7 +212,7 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
             raise Undefined
         M = np.array(
             [row[np.isfinite(row)].mean() for row in graph.E]
-        )  # over the list of each point, whatever the symmetry
+        )  # per list of neighbours, whatever the symmetrisation
         U = U / np.sqrt(np.outer(M, M))
     D = shortest_path(np.where(np.isfinite(U), U, 0.0), directed=False)
     if "psd" in p:
@@ -291,7 +291,7 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 
 # ---------------------------------------------------------------------- projections over a graph
 def pair_weights(p: Any, P: Any, codes: Any, weights: Any) -> tuple[Array, Array]:
-    """W as degrees and Laplacians have it, and as means over neighbours have it: without a point itself, but for class means."""
+    """Return W for degrees and Laplacians, and W for means over neighbours, which has no diagonal except for class means."""
     g = p["graph"]
     if isinstance(g, str) and g == "all":
         W = all_pairs(weights or "heat", P)
@@ -308,7 +308,7 @@ def pair_weights(p: Any, P: Any, codes: Any, weights: Any) -> tuple[Array, Array
 
 
 def projected(p: Any, X: Any, given: Any) -> tuple[Array, float, Any]:
-    """Features, their ridge, and the points that graphs are over."""
+    """Return the features, their ridge, and the points of graphs."""
     F, relative = features(p, X, given)
     return F, relative, X if p["kernel"] is None and p.get("reduce") is None else F
 
@@ -327,7 +327,7 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 
 
 def _lists(p: Any, P: Any, codes: Any, by_class: bool) -> Array:
-    """Distances to the points that each point is rebuilt from: all others of its class, or its neighbours."""
+    """Return distances to the points from which each point is reconstructed: the others of its class, or its neighbours."""
     if by_class:
         same = (codes[:, None] == codes) & (codes >= 0) & ~np.eye(len(codes), dtype=bool)
         return np.where(same, pairwise_distances(P), np.inf)
@@ -380,7 +380,7 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     S_B, S_W = scatters(codes)
     s = p["shrinkage"]
     if p["criterion"] == "one-against-rest":
-        raise Undefined  # of dependent axes, which tests of their own compare one by one
+        raise Undefined  # dependent axes, which other tests compare
     if isinstance(s, str):
         s = ledoit_wolf_shrinkage((S_W @ F)[codes >= 0], assume_centered=True)
     s = s or 0.0
@@ -399,14 +399,14 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 
 
 def neighbours(P: Any, codes: Any, k: int, same: bool) -> Graph:
-    """Every labelled point and its k nearest of the same class, or of the others."""
+    """Return the edges of labelled points to their k nearest points of the same class, or of other classes."""
     D = pairwise_distances(P)
     known = (codes >= 0)[:, None] & (codes >= 0)
     return Graph(nearest(np.where(known & ((codes[:, None] == codes) == same), D, np.inf), k), D)
 
 
 def locally(p: Any, P: Any, codes: Any) -> tuple[Array, Array]:
-    """Costs of LFDA."""
+    """Return the costs of LFDA."""
     if p["affinity"] == "local":
         near = all_pairs(es.LocalScaling(p["n_neighbors"] or 7), P, codes)
     else:
@@ -561,7 +561,7 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 
 # ---------------------------------------------------------------------- by hand
 def named_form(form: Any, p: Any, P: Any, y: Any, graph: Callable[[], Graph]) -> tuple[Array, bool]:
-    """A form by its name, and whether it costs nothing to be constant."""
+    """Return a form by its name, and whether constants are in its null space."""
     n, codes = len(P), codes_of(y, p["unlabeled"])
     S_B, S_W = scatters(codes)
     E = None if form not in ("reconstruction", "tangent", "hessian", "modified") else graph()
@@ -593,7 +593,7 @@ def named_form(form: Any, p: Any, P: Any, y: Any, graph: Callable[[], Graph]) ->
 def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     d, samples = p["n_components"], p["basis"] == "samples"
     if p["over"] is not None:
-        raise Undefined  # tests/solvers/test_trace_ratio_metric.py
+        raise Undefined  # tests/numerics/test_trace_ratio_metric.py
     F, relative, P = X, 0.0, X
     if not samples:
         kernel = p["kernel"] if p["basis"] == "kernel" else None

@@ -1,4 +1,4 @@
-"""Measures of quality by their definitions: loops over points and tables of all pairs."""
+"""Measures of quality from their definitions, by loops over points and matrices of all pairs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def distances(A: Array) -> Array:
 
 
 def ranks(D: Array) -> Array:
-    """Places by distance, equal distances by row number; 0 for the point itself."""
+    """Return ranks by distance, ties by row number; 0 for the point itself."""
     n = len(D)
     R = np.zeros((n, n), int)
     for i in range(n):
@@ -23,7 +23,7 @@ def ranks(D: Array) -> Array:
 
 
 class Brute:
-    """Everything about the data and an embedding, given their distances."""
+    """Measures of an embedding, computed from the distances in both spaces."""
 
     def __init__(self, DX: Array, DY: Array) -> None:
         self.n, self.DX, self.DY = len(DX), DX, DY
@@ -42,7 +42,7 @@ class Brute:
         return sum(self.r_nx(k) / k for k in K) / sum(1 / k for k in K)
 
     def intrusions(self, k: int) -> Array:
-        """Of every point, by its k nearest in the embedding."""
+        """Return the loss of every point from its k nearest points in the embedding."""
         return self._excess(self.RX, self.RY, k)
 
     def extrusions(self, k: int) -> Array:

@@ -1,4 +1,4 @@
-"""Reports to look at, and hands to use them with."""
+"""Reports for browser tests, and functions to operate them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eigenspan.report import Report
 
 
 def small_report(n: int = 300, panels: int = 3, seed: int = 0, **more: Any) -> Report:
-    """Three classes in the plane, turned and scaled from panel to panel, with a column of each kind."""
+    """Return a report of three classes in the plane, rotated and scaled in each panel, with a column of each kind."""
     rng = np.random.default_rng(seed)
     kind = rng.integers(0, 3, n)
     place = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]])[kind] + rng.standard_normal((n, 2))
@@ -32,7 +32,7 @@ def small_report(n: int = 300, panels: int = 3, seed: int = 0, **more: Any) -> R
 
 
 def around(page: Any, panel: int, rows: list[int], margin: float = 9) -> list[tuple[float, float]]:
-    """Corners of a lasso around rows of a panel: the window's pixels of their bounding box, and a little more."""
+    """Return the corners of a lasso around rows of a panel: their bounding box in pixels, with a margin."""
     box = page.box(".plot", panel)
     places = np.array(page.run(f"{rows}.map((row) => explorer.panels[{panel}].pixel(row))"))
     low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
@@ -41,19 +41,19 @@ def around(page: Any, panel: int, rows: list[int], margin: float = 9) -> list[tu
 
 
 def chosen(page: Any) -> list[int]:
-    """The selected rows."""
+    """Return the selected rows."""
     return list(page.run("[...explorer.selection.rows.keys()].filter((row) => explorer.selection.rows[row])"))
 
 
 def pixels(page: Any, panel: int) -> np.ndarray:
-    """What is drawn in a panel, as it is seen: height, width, and three colours from 0 to 255."""
+    """Return the pixels of a panel: height, width, and three colours from 0 to 255."""
     from PIL import Image
 
     picture = Image.open(io.BytesIO(page.picture(page.box(".plot", panel))))
-    return np.asarray(picture.convert("RGB")).astype(int)[8:-8, 8:-8]  # without the frame of a panel in use
+    return np.asarray(picture.convert("RGB")).astype(int)[8:-8, 8:-8]  # without the frame of an active panel
 
 
 def near_colour(seen: np.ndarray, colour: str, tolerance: int = 40) -> int:
-    """How many pixels have about this colour."""
+    """Return the number of pixels of about this colour."""
     wanted = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)])
     return int((np.abs(seen - wanted).max(axis=-1) <= tolerance).sum())

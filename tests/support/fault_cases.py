@@ -1,4 +1,4 @@
-"""Everything that writes: each command with each kind of output, and the functions of the library."""
+"""All commands and functions that write files, with each kind of output."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Case:
 
 
 def prepare(folder: Path) -> None:
-    """Make a folder with what the commands read."""
+    """Create a folder with the input files of the commands."""
     folder.mkdir()
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(ROWS, 4)) @ rng.normal(size=(4, 4)), columns=list("abcd"))
@@ -100,7 +100,7 @@ def _library(work: Callable[[], Any]) -> Callable[[Faults], tuple[int, str]]:
 
 
 class _AnnData:
-    """Stand-in that writes to a name, as h5py does: in several steps, and past the counted calls of `os`."""
+    """Stand-in that writes to a file name in several steps, like h5py, without the counted calls of `os`."""
 
     faults: Faults
 
@@ -153,7 +153,7 @@ def _report() -> Any:
 def _kept() -> None:
     X = np.random.default_rng(0).normal(size=(30, 4))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the old file is no embedding, which is told
+        warnings.simplefilter("ignore")  # a warning says that the old file is not an embedding
         es.compare(X, ["PCA", "LPP"], folder="kept")
 
 
@@ -204,7 +204,7 @@ CASES = [
 
 # ---------------------------------------------------------------------- what a file holds
 def contents(path: Path, case: Case) -> Any:
-    """Contents of an output without what differs between two runs: times, and where a format stores them."""
+    """Return the contents of an output without parts that differ between runs, such as times."""
     if path.is_dir():
         return {part.name: part.read_bytes() for part in sorted(path.iterdir())}
     if path.suffix == ".xlsx":
@@ -217,7 +217,9 @@ def contents(path: Path, case: Case) -> Any:
             facts = json.loads(str(kept["facts"]))
             return kept["embedding"].tobytes(), facts["mark"], facts["method"]
     if path.suffix == ".html":
-        page = path.read_text(encoding="utf-8")  # its tables hold seconds, and fewer facts of fits that were kept
+        page = path.read_text(
+            encoding="utf-8"
+        )  # its tables contain durations, and less about fits read from the folder
         return re.findall(r'id="data">(.+?)</script>', page, re.DOTALL), page.rstrip().endswith("</html>")
     if path.suffix == ".csv" and case.name.startswith("compare"):
         return re.sub(r"(seconds,)[^,]*", r"\1", path.read_text())
@@ -225,7 +227,7 @@ def contents(path: Path, case: Case) -> Any:
 
 
 def state(path: Path, new: Any, case: Case) -> str:
-    """``"old"``, ``"new"`` or a description of anything else."""
+    """Return ``"old"``, ``"new"`` or a description of other contents."""
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return "old"
     if path.is_file() and path.read_bytes() == OLD:
@@ -238,7 +240,7 @@ def state(path: Path, new: Any, case: Case) -> str:
 
 # ---------------------------------------------------------------------- one run
 class Trial:
-    """A folder, made by `prepare`, in which a case is run again and again; it must be the working directory."""
+    """A folder from `prepare` in which a case is run repeatedly; it must be the working directory."""
 
     def __init__(self, case: Case, folder: Path) -> None:
         self.case, self.folder = case, folder
@@ -253,7 +255,7 @@ class Trial:
             return self.case.run(faults)
 
     def _measured(self, old: bool) -> list[str]:
-        """Run without a fault: note the calls and the results."""
+        """Run without a fault and record the calls and the results."""
         self.clear(old)
         faults = Faults()
         with faults.injected(), other_writes(self.folder) as others:
@@ -265,7 +267,7 @@ class Trial:
         return faults.names
 
     def clear(self, old: bool) -> None:
-        """Leave the inputs, and old files where they are wanted."""
+        """Reset the folder to the input files, and old output files if requested."""
         for path in self.folder.iterdir():
             if path.name not in self.inputs:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -277,7 +279,7 @@ class Trial:
                 path.write_bytes(OLD)
 
     def points(self, most: int | None = None) -> Iterator[tuple[str, bool, int]]:
-        """Kind of fault, whether there are old files, and number of the call: all, or so many of each kind, evenly spaced."""
+        """Yield kind of fault, whether there are old files, and number of the call: all, or a given number per kind, evenly spaced."""
         for number, kind in enumerate(KINDS):
             for old in (False, True):
                 n = len(self.calls[old])
@@ -289,7 +291,7 @@ class Trial:
                 yield from ((kind, old, at + 1) for at in chosen)
 
     def fail(self, kind: str, old: bool, at: int) -> list[str]:
-        """Problems after a run whose call number `at` fails; after a kill the command is run once more."""
+        """Return the problems after a run whose call number `at` fails; after a kill the command is run once more."""
         self.clear(old)
         faults, code, output = Faults(kind, at), -9, ""
         with faults.injected():
@@ -298,8 +300,8 @@ class Trial:
             except Killed:
                 faults.lose(self.folder)
         killed = "kill" in kind and code == -9
-        problems = [*self._states(code), *self._strangers(killed)]
-        if code or faults.count >= at:  # times have more or fewer digits, so that a run may take one write less
+        problems = [*self._states(code), *self._unexpected_files(killed)]
+        if code or faults.count >= at:  # the number of digits of a duration can change the number of writes by one
             problems += self._messages(kind, code, output, old)
         problems += [f"afterwards: {problem}" for problem in (self._again() if killed else [])]
         place = f"{self.case.name}, {kind} at call {at} ({self.calls[old][at - 1]}), {'old' if old else 'no'} files"
@@ -314,8 +316,8 @@ class Trial:
             problems.append(f"it says that all went well, and the outputs are {states}")
         return problems
 
-    def _strangers(self, killed: bool) -> list[str]:
-        """Files that are neither input nor output; drafts may remain after a kill."""
+    def _unexpected_files(self, killed: bool) -> list[str]:
+        """Return files that are neither input nor output; drafts may remain after a kill."""
         known = self.inputs | {Path(target).parts[0] for target in self.case.targets}
         strange = [path for path in self.folder.iterdir() if path.name not in known]
         strange += [path for path in self.folder.glob("*/*") if is_draft(path)]
@@ -325,16 +327,16 @@ class Trial:
         allowed = {"full": (0, 1), "interrupt": (130,), "late interrupt": (130,), "kill": (-9,), "late kill": (-9,)}
         if code not in allowed[kind]:
             return [f"exit code {code}: {output}"]
-        # Folders that are replaced are empty, and pipes are copied before anything is written.
+        # Only empty folders are replaced, and pipes are copied before anything is written.
         silent = not old or "/" in self.case.targets[0] or "pipe" in self.case.name
         if code == 1 and not ("cannot be written: No space left" in output and (silent or "unchanged" in output)):
             return [f"the message is {output!r}"]
         return []
 
     def _again(self) -> list[str]:
-        """Run the command again beside the drafts of the one that was killed."""
+        """Run the command again in the folder with the drafts of the killed one."""
         for path, target in zip(self.paths, self.case.targets, strict=True):
             if target.endswith("/"):
-                shutil.rmtree(path, ignore_errors=True)  # folders that hold files are not replaced
+                shutil.rmtree(path, ignore_errors=True)  # folders with files are not replaced
         code, output = self._run(Faults())
         return [output] if code else self._states(0)

@@ -1,7 +1,7 @@
-"""Faults at the calls by which `eigenspan._files` changes the disk: each call is counted, and one of them fails.
+"""Faults in the calls by which `eigenspan._files` changes the disk: calls are counted, and one of them fails.
 
-As in SQLite's tests the process is not ended for a simulated kill. From the chosen call on nothing reaches the disk any more, clean-up
-included, and data that were not flushed with fsync are cut in half, as after a power failure.
+As in SQLite's tests, a simulated kill does not end the process. From the chosen call on nothing is written to the disk, including
+clean-up, and data that were not flushed with fsync are truncated to half, as after a power failure.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import Any
 
 from eigenspan import _files
 
-#: What happens at the chosen call. The late kinds let the call succeed first.
+#: Kinds of faults at the chosen call. With the late kinds the call succeeds first.
 KINDS = ("full", "interrupt", "late interrupt", "kill", "late kill")
 #: Calls of `os` that change the disk.
 _COUNTED = ("open", "mkdir", "fsync", "chown", "chmod", "rmdir", "replace")
-#: Small, so that small results take several writes.
+#: Small buffer, so that small results need several writes.
 _BUFFER = 2048
 
 
 class Killed(BaseException):
-    """The process would be gone."""
+    """Simulated kill of the process."""
 
 
 class Faults:
-    """Counter of calls that raises at number `at` (from 1), or never where that is None."""
+    """Counter of calls that raises at call number `at` (from 1), or never if it is None."""
 
     def __init__(self, kind: str = "full", at: int | None = None) -> None:
         self.kind, self.at, self.count = kind, at, 0
@@ -39,7 +39,7 @@ class Faults:
         self.unsynced: set[int] = set()
 
     def call(self, name: str, work: Callable[[], Any], half: Callable[[], Any] = lambda: None) -> Any:
-        """Run `work`, or what the fault makes of it; `half` is what a call that is cut short has done."""
+        """Run `work`, or simulate the fault; `half` does the part of an interrupted call that takes effect."""
         if self.dead:
             raise Killed
         self.count += 1
@@ -60,12 +60,12 @@ class Faults:
         raise Killed
 
     def alive(self) -> None:
-        """Raise where the process would be gone."""
+        """Raise `Killed` if the simulated process was killed."""
         if self.dead:
             raise Killed
 
     def lose(self, folder: Path) -> None:
-        """Cut every file in half that was written to after its last fsync."""
+        """Truncate every file to half that was written to after its last fsync."""
         for path in folder.rglob("*"):
             if path.is_file() and path.stat().st_ino in self.unsynced:
                 os.truncate(path, path.stat().st_size // 2)
@@ -104,7 +104,7 @@ class Faults:
                 setattr(_files, name, value)
 
     def wrapped(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A call of `os`, counted; after an fsync that was done the data of the file are safe."""
+        """Count a call of `os`; a successful fsync marks the data of the file as safe."""
 
         def counted(*arguments: Any, **options: Any) -> Any:
             found = self.call(name, lambda: function(*arguments, **options))
@@ -132,12 +132,12 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
             found.append(name)
 
 
-sys.addaudithook(_audit)  # stays for as long as the process runs
+sys.addaudithook(_audit)  # stays until the process ends
 
 
 @contextmanager
 def other_writes(folder: Path) -> Iterator[list[str]]:
-    """Names of files in a folder that are opened for writing and are no drafts."""
+    """Return names of files in a folder that are opened for writing, other than drafts."""
     _watched.append((folder, []))
     try:
         yield _watched[-1][1]

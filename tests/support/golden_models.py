@@ -1,7 +1,7 @@
-"""Small fitted models of every method and of every kind of object that model files hold.
+"""Small fitted models of every method and of every kind of object in model files.
 
-``python tests/support/golden_models.py tests/models/golden`` writes those that are not there yet, with the places of new points beside
-them. Files that are there stay: they show that later versions still load what earlier ones wrote.
+``python tests/support/golden_models.py tests/models/golden`` writes missing models and their transforms of new points. Existing files
+are kept, because they test that later versions load the files of earlier ones.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ GIVEN: dict[str, tuple[Any, Any, Any]] = {
     "MaximumCovarianceUnfolding": (lambda: es.MaximumCovarianceUnfolding(1, n_neighbors=4), X[::2], SECOND[::2]),
 }
 
-#: Modes that hold other kinds of objects, with the rows and responses they are fitted to.
+#: Modes with other kinds of objects, and their rows and responses.
 MODES: dict[str, tuple[Any, Any, Any]] = {
     "frame": (lambda: es.PCA(2).set_output(transform="default"), X, None),
     "texts": (lambda: es.LDA(2), X, np.array(["one", "two", "é"])[Y]),
@@ -166,12 +166,12 @@ _VALUES: dict[str, dict[str, Any]] = {
 
 
 def specifications() -> dict[str, Any]:
-    """One of each, which files hold as values of parameters."""
+    """Return one specification of each kind, which files hold as values of parameters."""
     return {f"spec {kind.cls.__name__}": kind.cls(**_VALUES.get(kind.cls.__name__, {})) for kind in SPECS}
 
 
 def templates() -> dict[str, tuple[Any, Any, Any]]:
-    """Name, maker, rows and response of every fitted model."""
+    """Yield name, factory, rows and response of every fitted model."""
     few = {row.name: FEWER if row.family == "unfolding" else (X, Y) for row in all_rows()}
     methods = {row.name: GIVEN.get(row.name, (row.build, *few[row.name])) for row in all_rows()}
     return {**methods, **{f"mode {name}": mode for name, mode in MODES.items()}}
@@ -184,7 +184,7 @@ def fitted(name: str) -> Any:
 
 
 def new_rows(name: str) -> Any:
-    """Rows to place: new ones of the kind that the model was fitted to."""
+    """Return new rows of the kind to which the model was fitted."""
     rows = templates()[name][1]
     if rows is DISTANCES:
         return CROSS
@@ -196,7 +196,7 @@ def new_rows(name: str) -> Any:
 
 
 def places(model: Any, rows: Any) -> Any:
-    """What the model makes of these rows."""
+    """Return the output of the model for these rows."""
     use = "transform" if hasattr(model, "transform") else "predict"
     return np.asarray(getattr(model, use)(rows))
 

@@ -1,4 +1,4 @@
-"""How parametrised tests are run: many short checks as one test, and the sets of parameters that the default run leaves out."""
+"""Parametrised tests: many short checks as one test, and parameters that the default run leaves out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of any part need: comparisons of embeddings by subspaces and distances, never entries; data; warnings and messages."""
+"""Helpers for all tests: comparison of embeddings by subspaces and distances, data sets, warnings and messages."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def angle(U: Any, V: Any) -> float:
 
 
 def same_subspace(U: Any, V: Any, degrees: float = 1e-4) -> bool:
-    """The column spans agree up to `degrees`."""
+    """Return True if the column spans agree up to `degrees`."""
     return np.shape(U) == np.shape(V) and angle(U, V) <= degrees
 
 
 def assert_allclose_up_to_sign(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-9) -> None:
-    """Column by column equal, or equal after a change of sign."""
+    """Check that columns are equal up to sign."""
     actual, desired = np.asarray(actual, dtype=np.float64), np.asarray(desired, dtype=np.float64)
     assert actual.shape == desired.shape
     sign = np.where(np.sum(actual * desired, axis=0) < 0, -1.0, 1.0)
@@ -54,46 +54,46 @@ def assert_allclose_up_to_sign(actual: Any, desired: Any, rtol: float = 1e-7, at
 
 
 def pairwise(Y: Any) -> Array:
-    """All Euclidean distances among the rows: blind to rotation, reflection and shift of the embedding."""
+    """Return all Euclidean distances among the rows, which do not depend on rotations, reflections and shifts."""
     Y = np.asarray(Y, dtype=np.float64)
     return np.linalg.norm(Y[:, None] - Y[None], axis=2)
 
 
 def disparity(Y: Any, Z: Any) -> float:
-    """What Procrustes (shift, rotation, scale) leaves of the difference, as a share of the variance."""
+    """Return the residual of Procrustes alignment (shift, rotation, scale) as a share of the variance."""
     return float(procrustes(np.asarray(Y, dtype=np.float64), np.asarray(Z, dtype=np.float64))[2])
 
 
 def assert_healthy(Y: Any, n: int) -> None:
-    """n rows, and every number finite: what every embedding owes its caller."""
+    """Check that there are n rows and that all numbers are finite."""
     Y = np.asarray(Y)
     assert Y.shape[0] == n
     assert np.all(np.isfinite(Y))
 
 
 def relative(a: Any, b: Any) -> float:
-    """Largest difference relative to the size of b."""
+    """Return the largest difference relative to the size of b."""
     a, b = np.asarray(a), np.asarray(b)
     return float(np.abs(a - b).max() / max(np.abs(b).max(), np.finfo(float).tiny))
 
 
 def inner_products(Y: Any, Z: Any = None) -> Array:
-    """What an embedding says up to rotation and sign."""
+    """Return the inner products of the rows, which do not depend on rotations and signs."""
     return np.asarray(Y) @ (np.asarray(Y) if Z is None else np.asarray(Z)).T
 
 
 def centred(X: Any, weights: Any = None) -> Array:
-    """X without its (weighted) mean."""
+    """Return X minus its (weighted) mean."""
     return X - np.average(X, axis=0, weights=weights)
 
 
 def cloud(n: int, D: int = 3, seed: int = 0) -> Array:
-    """Points of a standard normal distribution."""
+    """Return points from a standard normal distribution."""
     return np.random.default_rng(seed).standard_normal((n, D))
 
 
 def external_data(name: str) -> Any:
-    """A data set from the folder EIGENSPAN_DATA; skips, saying so, where that is unset or lacks it."""
+    """Return a data set from the folder EIGENSPAN_DATA; skip the test if it is not available."""
     folder = os.environ.get("EIGENSPAN_DATA")
     if not folder:
         pytest.skip("EIGENSPAN_DATA is unset: no folder of real data")
@@ -109,7 +109,7 @@ def _distinct(X: Array, y: Any) -> tuple[Array, Any]:
 
 
 def labelled(case: str, n: int = 200) -> tuple[Array, Any]:
-    """Distinct points and class codes: ``"random-<seed>"``, a scikit-learn data set, or one of EIGENSPAN_DATA."""
+    """Return distinct points and class codes: ``"random-<seed>"``, a scikit-learn data set, or one of EIGENSPAN_DATA."""
     from sklearn import datasets
 
     if case.startswith("random-"):
@@ -126,14 +126,14 @@ def labelled(case: str, n: int = 200) -> tuple[Array, Any]:
     rows = np.unique(np.linspace(0, X.shape[0] - 1, min(n, X.shape[0])).astype(int))
     X, y = _distinct(X[rows], y[rows])
     spread = np.where(X.std(axis=0) > 0, X.std(axis=0), 0.0)
-    if case in ("wine", "mfeat"):  # columns in unlike units
+    if case in ("wine", "mfeat"):  # columns in different units
         X, spread = X / np.where(spread > 0, spread, 1.0), np.sign(spread)
-    # rounded measurements have ties among neighbours, which nobody breaks alike: general position
+    # rounded measurements have ties among neighbours, whose order is arbitrary: noise moves points to general position
     return X + 1e-4 * spread * np.random.default_rng(0).standard_normal(X.shape), y
 
 
 def connected_neighbours(X: Array, start: int = 10) -> int:
-    """The smallest k = start, start + 5, … whose k-nearest-neighbour graph is connected."""
+    """Return the smallest k = start, start + 5, … for which the k-nearest-neighbour graph is connected."""
     from eigenspan.graphs import KNN, components
 
     for k in range(start, X.shape[0], 5):
@@ -143,7 +143,7 @@ def connected_neighbours(X: Array, start: int = 10) -> int:
 
 
 def encode_labels(y: Any, X: Any, **rule: Any) -> tuple[Any, Any]:
-    """Class codes of labels for the rows of X, and the names of the classes."""
+    """Return class codes of labels for the rows of X, and the names of the classes."""
     from eigenspan.data.y import read_classes
 
     read = read_classes(y, X.shape[0], **rule)
@@ -151,7 +151,7 @@ def encode_labels(y: Any, X: Any, **rule: Any) -> tuple[Any, Any]:
 
 
 def quietly(run: Callable[[], Any], *categories: type[Warning]) -> Any:
-    """Run with this library's warnings off, or those of these categories; all others stay errors."""
+    """Run without this library's warnings, or without those of these categories; all others remain errors."""
     with warnings.catch_warnings():
         for category in categories or (EigenspanWarning,):
             warnings.simplefilter("ignore", category)
@@ -159,13 +159,13 @@ def quietly(run: Callable[[], Any], *categories: type[Warning]) -> Any:
 
 
 def says(*words: str) -> str:
-    """A pattern for words that must appear in this order."""
+    """Return a pattern for words that must occur in this order."""
     return "(?s)" + ".*".join(re.escape(word) for word in words)
 
 
 @contextmanager
 def reports(category: type[Warning], *words: str) -> Iterator[None]:
-    """The block gives this warning of the library, whatever others it gives; warnings from elsewhere stay errors."""
+    """Check that the block gives this warning of the library; warnings of other libraries remain errors."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always", EigenspanWarning)
         yield
@@ -175,14 +175,14 @@ def reports(category: type[Warning], *words: str) -> Iterator[None]:
 
 
 def assert_scikit_learn_agrees(estimator: Any) -> None:
-    """None of the checks that scikit-learn has for an estimator fails, and most of them apply."""
+    """Check that no check of scikit-learn for an estimator fails, and that most of them apply."""
     results = estimator_checks.check_estimator(estimator, on_skip=None, on_fail=None)
     assert not {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")}
     assert sum(r["status"] == "passed" for r in results) >= 40
 
 
 def peak_beside_prediction(module: Any, run: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> tuple[float, float]:
-    """Bytes that a module predicts by `require`, and those that are allocated from then on, at most."""
+    """Return the bytes that a module predicts by `require`, and the peak of those allocated afterwards."""
     told: list[tuple[float, int]] = []
 
     def require(n_bytes: float, what: str, instead: str) -> None:
