@@ -14,7 +14,7 @@ from eigenspan import KNN, LLE, MST, Isomap, LaplacianEigenmaps, Radius
 from eigenspan.errors import DisconnectedWarning
 from eigenspan.graphs import choose_landmarks, distance_graph
 from eigenspan.graphs.neighbours.connect import ensure_connected
-from eigenspan.numerics.nearest import ties
+from eigenspan.numerics.nearest import neighbour_lists
 from eigenspan.numerics.nearest.finders import DistanceRows
 
 
@@ -121,7 +121,7 @@ def test_precomputed_distances_by_distance_then_index() -> None:
 
 def test_very_many_equal_points_in_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     """Far more points at one distance than a list has: the tree is queried for all of them, with increasing numbers of candidates."""
-    monkeypatch.setattr(ties, "_HELD", 500)
+    monkeypatch.setattr(neighbour_lists, "_HELD", 500)
     X = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [150, 120, 3], axis=0)[
         np.random.default_rng(0).permutation(273)
     ]

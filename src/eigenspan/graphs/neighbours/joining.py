@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
 from ..._types import Array, Index, Matrix
+from ...numerics.nearest.engines import index_of
 from ...numerics.nearest.finders import Finder
-from ...numerics.nearest.indexes import index_of
 from ...numerics.nearest.metric import point_distances
 from ...numerics.nearest.neighbour_lists import TINY, keep_zeros, restore_zeros
 from ...numerics.threads import one_blas_thread

@@ -9,9 +9,9 @@ Euclidean, if expected to be faster                    ``"hnsw"``: a navigable g
 sparse, or another metric                              ``"sklearn"``: scikit-learn's NearestNeighbors
 =====================================================  ===========================================================
 
-All but ``"hnsw"`` are exact and find the same neighbours: the k nearest by distance, then by index (see `ties`). Coincident points have
-distance exactly zero. ``search="auto"`` chooses ``"hnsw"`` only if faiss is installed. Sparse Euclidean points are searched by
-products with bounded errors (see `expanded`).
+All but ``"hnsw"`` are exact and find the same neighbours: the k nearest by distance, then by index (see `neighbour_lists`). Coincident
+points have distance exactly zero. ``search="auto"`` chooses ``"hnsw"`` only if faiss is installed. Sparse Euclidean points are searched
+by products with bounded errors (see `expanded`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from functools import partial
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, ClassVar, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -35,13 +36,21 @@ from ..threads import in_slices, in_threads, workers
 from .angles import cosines_by_differences, paired_cosines, rounding_of_cosines, unit_rows
 from .exact import BlockSearch
 from .expanded import nearest_by_products, within_by_products
-from .indexes import index_of
 from .metric import Metric, explaining, is_euclidean, point_distances, search_arguments
-from .neighbour_lists import Lists, Ragged, empty_lists, leave_out_self
+from .neighbour_lists import (
+    Lists,
+    Ragged,
+    decided_at,
+    leave_out_self,
+    rounding,
+    settled_in_rows,
+    settled_in_tree,
+    tied_rows,
+)
 from .plan import seconds
 from .squares import EPS, euclidean_lengths, square_lengths
-from .ties import decided_at, rounding, settled_in_rows, settled_in_tree, tied_rows
 
+Built = TypeVar("Built")
 #: Distances and row numbers of one search: tables, or ragged lists.
 Distances = TypeVar("Distances", Array, Ragged)
 Places = TypeVar("Places", Index, Ragged)
@@ -64,6 +73,21 @@ _ROUNDING = 1e-12
 _PART = 4096
 #: Recall below which a warning is issued, and the number of points on which it is measured.
 _RECALL, _SAMPLE = 0.95, 1000
+
+
+#: Search structures (k-d trees, navigable graphs) by owner.
+_BUILT: WeakKeyDictionary[object, Any] = WeakKeyDictionary()
+
+
+def index_of(owner: object, build: Callable[[], Built]) -> Built:
+    """Return the search structure of this owner, building it by `build` at its first use.
+
+    Structures are never attributes of their owners, so that pickles, copies and files contain only the points; a copy builds its
+    structure again. Two threads may build it at the same time, but both get the same one: `dict.setdefault` is atomic, so no lock is
+    needed, and no lock can stay locked after a fork.
+    """
+    found: Built | None = _BUILT.get(owner)
+    return _BUILT.setdefault(owner, build()) if found is None else found
 
 
 class SearchEngine(Protocol):
@@ -161,18 +185,14 @@ class TreeSearch:
 
     @property
     def tree(self) -> cKDTree:
-        return index_of(self, lambda: cKDTree(self.points, self._leaf, balanced_tree=False))
-
-    @property
-    def _leaf(self) -> int:
-        """Return the leaf size, from measurements: in more than three dimensions boxes exclude little, and larger leaves are faster."""
-        return 20 if self.points.shape[1] <= 3 else 32
+        leaf = 20 if self.points.shape[1] <= 3 else 32  # measured: in more dimensions boxes exclude little
+        return index_of(self, partial(cKDTree, self.points, leaf, balanced_tree=False))
 
     def near(self, X: Array | None, k: int) -> Lists:
         tree, (n, D) = self.tree, self.points.shape
         queries, among = (self.points, True) if X is None else (X, False)
         order = tree.indices  # points of the same leaf are consecutive, so their neighbours are still in the cache
-        distances, indices = empty_lists(len(queries), k)
+        distances, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
         wanted = np.arange(1, min(k + 1 + among, n) + 1)  # one more than requested, to detect a tie with the last
         share = rounding(D)
 

@@ -13,7 +13,7 @@ from ..._types import Array, Index, Single
 from ..memory import available_memory, human_bytes, require
 from ..threads import in_slices, in_threads, one_thread, workers
 from .frame import Frame
-from .neighbour_lists import Lists, empty_lists
+from .neighbour_lists import Lists
 from .plan import Plan, seconds
 from .tiles import Tiles
 
@@ -136,7 +136,7 @@ def _loops(work: float) -> Loops:
 
 def _by_distances(points: Array, queries: Array, own: Index, k: int) -> Lists:
     n = points.shape[0]
-    distances, indices = empty_lists(len(queries), k)
+    distances, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
     step = int(max(1, min(_CELLS, available_memory() // 64) // n))
     for i in range(0, len(queries), step):
         squares = cdist(queries[i : i + step], points, "sqeuclidean")
@@ -221,7 +221,7 @@ def _by_bounds(
 ) -> Lists:
     n, rows, among = len(points), layout.at_once(), len(own) > 0 and own[0] >= 0
     at = layout.tiles.order if among else layout.by_cell(queries, n_threads)
-    distances, indices = empty_lists(len(queries), k)
+    distances, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
 
     def search(start: int) -> Counts:
         mine, part = at[start : start + rows], slice(start, start + rows)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._types import Array, Matrix
 from ..threads import in_slices, workers
-from .neighbour_lists import Lists, Ragged, empty_lists
+from .neighbour_lists import Lists, Ragged
 from .squares import EPS, Expansion, block_squares, measure_again, pair_squares
 
 #: Number of distances held at a time per thread, and maximum number of queries per block.
@@ -26,7 +26,7 @@ def nearest_by_products(points: Matrix, X: Matrix | None, k: int, n_jobs: int | 
     to = Expansion(points)
     queries = to.Z if X is None else X
     m, n = queries.shape[0], to.Z.shape[0]
-    distances, indices = empty_lists(m, k)
+    distances, indices = np.empty((m, k)), np.empty((m, k), dtype=np.intp)
 
     def search(rows: slice) -> None:
         Q, A, a, error = to.rows(queries[rows])

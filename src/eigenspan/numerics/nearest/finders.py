@@ -12,8 +12,7 @@ from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 
 from ..._types import Index, Matrix, MetricLike, is_sparse
 from ...errors import GraphError
-from .engines import LibrarySearch, SearchEngine, choose
-from .indexes import index_of
+from .engines import LibrarySearch, SearchEngine, choose, index_of
 from .metric import is_euclidean, refuse_undefined
 from .neighbour_lists import lowest_columns, ragged, regular
 

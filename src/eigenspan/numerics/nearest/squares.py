@@ -33,6 +33,8 @@ _NUMBERS, _DENSE = 2**20, 2**22
 _MANY = 1 / 16
 #: With up to this many rows on one side all pairs are measured by differences: one pass over the other side.
 _FEW = 4
+#: Number of features, and of pairs, up to which differences are faster than a product with its corrections.
+_NARROW, _PAIRS = 8, 2**20
 #: Number of entries up to which scipy computes a product of sparse rows faster than a loop is compiled for the first time.
 _SMALL = 2**24
 #: Expansions of whole numbers are exact while their squared lengths are below this number.
@@ -229,7 +231,8 @@ def squared_distances(
     """
     Z = X if Z is None else Z
     same = Z is X
-    if not is_sparse(X) and min(X.shape[0], Z.shape[0]) <= _FEW and not is_sparse(Z):
+    few = min(X.shape[0], Z.shape[0]) <= _FEW or (X.shape[1] <= _NARROW and X.shape[0] * Z.shape[0] <= _PAIRS)
+    if few and not is_sparse(X) and not is_sparse(Z):
         out = cdist(X, Z, "sqeuclidean")
         if then is not None:
             then(out)

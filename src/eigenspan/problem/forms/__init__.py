@@ -5,9 +5,19 @@ Docstrings state the shape, symmetry, definiteness and null vectors of the resul
 
 from .all_pairs import every_pair, local_fisher, other_class, pair_affinity, same_class
 from .class_scatter import between, centring, class_average, total, within
-from .graph_laplacian import class_graph, counted, degree, degrees, laplacian
 from .local_alignment import hessian_alignment, modified_alignment, tangent_alignment
-from .pair_weights import AllPairs, ByClass, PairWeights, Paths, Sparse
+from .pair_weights import (
+    AllPairs,
+    ByClass,
+    PairWeights,
+    Paths,
+    Sparse,
+    class_graph,
+    counted,
+    degree,
+    degrees,
+    laplacian,
+)
 from .reconstruction_form import reconstruction, row_stochastic
 
 __all__ = [

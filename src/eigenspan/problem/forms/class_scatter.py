@@ -14,7 +14,7 @@ import numpy as np
 from ..._types import Index
 from ..form import Form, diagonal
 from ..scatters import Scatter, scatter_form
-from .graph_laplacian import class_graph
+from .pair_weights import class_graph
 
 
 def centring(n: int) -> Form:
