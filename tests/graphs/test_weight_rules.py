@@ -1,4 +1,4 @@
-"""A weight rule is one class: registered, it is accepted everywhere by name and as an object, and refused where its declaration says so."""
+"""A registered weight rule is accepted by every method, by name and as an object, unless its declaration excludes the method."""
 
 from __future__ import annotations
 
@@ -57,14 +57,17 @@ METHODS = {
     "SODA": (es.SODA(2), SOME),
     "LDE": (es.LDE(2), CULTIVAR),
     "SupervisedNonlinearLocalEmbedding": (es.SupervisedNonlinearLocalEmbedding(2), CULTIVAR),
+    "LFDA": (es.LFDA(2), CULTIVAR),
+    "SELF": (es.SELF(2, unlabeled=-1), SOME),
 }
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_rule_by_name_and_by_value(name: str) -> None:
     method, y = METHODS[name]
+    key = "affinity" if hasattr(method, "affinity") else "weights"
     by_name, by_value, other = (
-        clone(method).set_params(weights=weights).fit(WINE, y).embedding_ for weights in ("tent", Tent(8.0), Tent(6.0))
+        clone(method).set_params(**{key: rule}).fit(WINE, y).embedding_ for rule in ("tent", Tent(8.0), Tent(6.0))
     )
     assert angle(by_name, by_value) < 1e-7
     assert angle(by_name, other) > 1e-4
@@ -87,7 +90,7 @@ def test_all_pairs_equal_their_definition(power: float, shift: float, monkeypatc
         np.testing.assert_allclose(found.diagonal(), np.diagonal(W), rtol=1e-8)
 
 
-def test_rules_are_refused_where_their_declaration_says_so() -> None:
+def test_methods_refuse_rules_that_they_cannot_use() -> None:
     with pytest.raises(
         GraphError, match=r"Reach.. cannot weigh all pairs of points: use Heat, LocalScaling, Tent or Powered"
     ):
@@ -96,6 +99,11 @@ def test_rules_are_refused_where_their_declaration_says_so() -> None:
         es.LaplacianEigenmaps(2, graph="precomputed", weights="cosine").fit(np.abs(WINE[:, :1] - WINE[:, 0]))
     with pytest.raises(GraphError, match=r"'tight' is unknown. Use one of .*'tent', 'reach'"):
         es.LPP(2, weights="tight").fit(WINE)
+    for affinity in ("reach", "tight"):
+        with pytest.raises(
+            GraphError, match=r'affinity=.* is unknown. Use one of "neighbours", "heat", "local", "tent",'
+        ):
+            es.LFDA(2, affinity=affinity).fit(WINE, CULTIVAR)
     with pytest.raises(GraphError, match=r"Tent\(width=-1\) cannot be used"):
         es.LPP(2, weights=Tent(-1)).fit(WINE)
     with pytest.raises(GraphError, match=r"has no place in LDE.*tent.* or .reach"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -141,19 +142,30 @@ def rule_names(*without: Dependency) -> list[str]:
     return [name for name, rule in RULES.items() if rule._dependency not in without]
 
 
+def pair_rule_names() -> list[str]:
+    """Return the names of the rules that can weigh all pairs of points."""
+    return [name for name, rule in RULES.items() if rule._all_pairs]
+
+
 class _RuleNames(TypeName):
-    """Metadata of ``weights=``: names of a method's own, those of the rules without some dependencies, and specifications."""
+    """Metadata of ``weights=``: names of a method's own, those that `names` returns, and specifications."""
 
-    def __init__(self, *without: Dependency, own: Sequence[str] = ()) -> None:
-        super().__init__(lambda: literal_set([*own, *rule_names(*without)]), "weight specification")
+    def __init__(self, names: Callable[[], list[str]], own: Sequence[str] = ()) -> None:
+        super().__init__(lambda: literal_set([*own, *names()]), "weight specification")
 
 
-#: Types of ``weights=``: of edges, of the edges of a graph that the method computes itself, of projections, and of
-#: projections that may also reconstruct points from their neighbours.
-Weights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames("paths")]
-ComputedWeights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames("paths", "given")]
-ProjectionWeights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames()]
-NeighbourWeights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames(own=["barycentric"])]
+_without_paths, _computed = partial(rule_names, "paths"), partial(rule_names, "paths", "given")
+#: Types of ``weights=``: of edges, of the edges of a graph that the method computes itself, of projections, of projections
+#: that may also reconstruct points from their neighbours, and of neighbours or all pairs within a class.
+Weights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames(_without_paths)]
+ComputedWeights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames(_computed)]
+ProjectionWeights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames(rule_names)]
+NeighbourWeights: TypeAlias = Annotated[
+    str | Bindable, str, HasMethods("bind"), _RuleNames(rule_names, ["barycentric"])
+]
+ClassWeights: TypeAlias = Annotated[
+    str | Bindable, str, HasMethods("bind"), _RuleNames(pair_rule_names, ["neighbours"])
+]
 
 
 # ---------------------------------------------------------------------- rules

@@ -22,6 +22,7 @@ from ...graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, a
 from ...graphs.class_graphs import warn_of_single_labels
 from ...graphs.neighbours.accept import given_graph, is_given
 from ...graphs.neighbours.graph import GivenGraph
+from ...graphs.weights.rules import ClassWeights, pair_rule_names
 from ...numerics.eigen import dense
 from ...problem import (
     AxisWeights,
@@ -42,7 +43,6 @@ from ..base.table import NEIGHBOURS_AND_FEATURES, method
 
 Array = NDArray[np.float64]
 
-PairAffinity = Literal["neighbours", "local"]
 AxisRule = Literal["unit", "norm", "eigenvalue", "eigenvalue-norm"]
 #: Neighbours in a class, unless given.
 NEAR = 3
@@ -301,8 +301,8 @@ class LFDA(PairCosts):
     Parameters
     ----------
     affinity
-        Which points of a class count as near: its k nearest, all with equal weight [S2]; or all pairs, with weight
-        exp(−d²/(σ_i σ_j)), where σ is the distance to the k-th neighbour in the class [Sugiyama 2007].
+        Which points of a class count as near: its k nearest, all with equal weight [S2]; or all pairs, with the weights of a
+        rule. ``"local"`` is exp(−d²/(σ_i σ_j)), where σ is the distance to the k-th neighbour in the class [Sugiyama 2007].
 
     Examples
     --------
@@ -317,7 +317,7 @@ class LFDA(PairCosts):
     Sugiyama (2007), Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis; [S2] §2.1.1.
     """
 
-    affinity: PairAffinity = "neighbours"
+    affinity: ClassWeights = "neighbours"
 
     def _labelled(self, points: Any, y: Classes) -> tuple[Form, Form]:
         bet, wit = local_fisher(nearness(self, points, y.codes), y.codes)
@@ -325,9 +325,13 @@ class LFDA(PairCosts):
 
 
 def nearness(estimator: Any, points: Any, codes: Any) -> Form:
-    """Affinity of the points of a class, as ``affinity=`` says."""
-    k = estimator.n_neighbors
-    if estimator.affinity == "local":
-        warn_of_single_labels(codes)
-        return pair_affinity(points, LocalScaling(k or 7), codes=codes, n_jobs=estimator.n_jobs)
-    return ones_on(allies(points, codes, k or NEAR, estimator.n_jobs))
+    """Return the affinity of the points within each class for ``affinity=``."""
+    k, rule = estimator.n_neighbors, estimator.affinity
+    if isinstance(rule, str) and rule == "neighbours":
+        return ones_on(allies(points, codes, k or NEAR, estimator.n_jobs))
+    if isinstance(rule, str) and rule not in pair_rule_names():
+        names = ", ".join(f'"{name}"' for name in ("neighbours", *pair_rule_names()))
+        raise GraphError(f"affinity={rule!r} is unknown. Use one of {names}, or an object such as Heat(sigma=1.0).")
+    warn_of_single_labels(codes)
+    local = LocalScaling(k or 7) if isinstance(rule, str) and rule == "local" else rule
+    return pair_affinity(points, local, codes=codes, n_jobs=estimator.n_jobs)

@@ -14,6 +14,7 @@ from ...data import Input, Sample, Sufficient
 from ...errors import DegenerateWarning, GraphError, InputError, warn
 from ...graphs import ClosedClasses, NeighbourGraph, NeighbourWeights, reconstruction_weights
 from ...graphs.neighbours.closed import constant_axes
+from ...graphs.weights.rules import pair_rule_names
 from ...problem import Fitted, Form, Posed, Samples, UnitCovariance, pose
 from ...problem.forms import reconstruction
 from ..base.contract import features_of, points_of, refuse_idle
@@ -137,9 +138,10 @@ class _NeighbourhoodPreserving(GraphProjection):
             W = projection_weights(self, points, y, self.weights)
             return W.reconstruction(), W.graph
         if isinstance(self.graph, str) and self.graph == "all":
+            names = " or ".join(f'"{name}"' for name in pair_rule_names())
             raise GraphError(
-                f'{type(self).__name__}(graph="all") needs weights that fall off with distance, such as weights="heat": barycentric ones '
-                "rebuild a point from a few neighbours, and all others at once rebuild it in too many ways."
+                f'{type(self).__name__}(graph="all") needs weights that decrease with distance, such as weights={names}: barycentric '
+                "weights over all other points are not determined. Use one of these, or a neighbour graph."
             )
         graph = projection_graph(self, points, y)
         form, graph = projection_form(self.disconnected, graph, partial(_rebuilding, points, self.reg))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..._parameters import Count, Marker, NotNegative, Share, Verbose, attribute
 from ...data import Classes, Input, Sample, Sufficient
 from ...data.y import ClassLabels
+from ...graphs.weights.rules import ClassWeights
 from ...problem import AxisWeights, Features, Form, Posed, pose
 from ...problem.forms import between, centring, laplacian, local_fisher, within
 from ..base.contract import FeatureReducer, features_of
@@ -19,7 +20,6 @@ from ..discriminant.lda import check_spread
 from ..discriminant.pair_costs import (
     LFDA,
     AxisRule,
-    PairAffinity,
     PairCosts,
     checked_points,
     nearness,
@@ -228,7 +228,7 @@ class SELFDA(FeatureReducer):
     """
 
     beta: Share = 0.5
-    affinity: PairAffinity = "local"
+    affinity: ClassWeights = "local"
     n_neighbors: Count | None = None
     axes: AxisRule = "unit"
     unlabeled: Marker = -1
