@@ -232,7 +232,9 @@ def squared_distances(
     Z = X if Z is None else Z
     same = Z is X
     few = min(X.shape[0], Z.shape[0]) <= _FEW
-    if exponent is None and X.shape[1] <= _NARROW:  # kernel values keep one formula, because their rounding errors may matter
+    if (
+        exponent is None and X.shape[1] <= _NARROW
+    ):  # kernel values keep one formula, because their rounding errors may matter
         few = few or X.shape[0] * Z.shape[0] <= _PAIRS
     if few and not is_sparse(X) and not is_sparse(Z):
         out = cdist(X, Z, "sqeuclidean")
