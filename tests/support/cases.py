@@ -74,7 +74,7 @@ def drawn_in(rows: Any) -> Any:
     return rows - 0.3 * out * size / size.mean()
 
 
-#: Maps that look training rows up; those of Gram matrices and features are exact at training rows without it.
+#: Maps that look training rows up; those of Gram matrices and features are exact at training rows without a lookup.
 _LOOKUP = {
     "Isomap", "KernelIsomap", "OrdinalIsomap", "LandmarkIsomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding",
     "SpectralClustering", "LLE", "ModifiedLLE", "HessianLLE", "LTSA", "GeodesicNullspaceAnalysis", "MVU", "SupervisedMVU", "SMVU1",
@@ -82,8 +82,7 @@ _LOOKUP = {
 }  # fmt: skip
 
 
-#: Unfoldings of labelled points and sequences, most of them solved densely in a second or more: tests of their own stand in for the
-#: lists that all methods go through.
+#: Unfoldings of labelled points and sequences, which take a second or more: they have tests of their own instead of those for all methods.
 SIDE_UNFOLDINGS = {
     "SupervisedMVU", "SMVU1", "SMVU2", "ColoredMVU", "ActionRespectingEmbedding", "MaximumCovarianceUnfolding",
 }  # fmt: skip
@@ -96,14 +95,14 @@ def _case(name: str, template: Any, *, lookup: bool = False, spectral: bool = Tr
 
 @cache
 def own() -> tuple[Case, ...]:
-    """The library's own methods as the registry builds them, without any argument."""
+    """Return the methods of the library as the registry builds them without arguments."""
     methods = [m for m in TABLE if m.own and m.name not in SIDE_UNFOLDINGS]
     return tuple(_case(m.name, m.build(), lookup=m.name in _LOOKUP, spectral=m.family != "two views") for m in methods)
 
 
 @cache
 def estimators() -> tuple[Case, ...]:
-    """Every public estimator, and one of each way to change its basis, unit, graph or supervision."""
+    """Return every public estimator, and configurations with another basis, unit form, graph or supervision."""
     variants = [
         _case("TraceReducer", es.TraceReducer()),
         _case("TraceReducer-kernel", es.TraceReducer(basis="kernel")),

@@ -1,7 +1,7 @@
-"""Values of every parameter, and situations in which they matter, for `parameter_effects`.
+"""Values of every parameter, and situations in which they have an effect, for `parameter_effects`.
 
-A situation is a data set and a few other parameters: ``ridge`` matters where the unit form is singular, ``disconnected`` where the graph
-falls into pieces. The values of strings and kinds are those of `parameter_values`; numbers are added here.
+A situation is a data set with a few other parameters: ``ridge`` has an effect if the unit form is singular, ``disconnected`` if the graph
+is disconnected. Strings and objects are those of `parameter_values`; numbers are added here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RNG = np.random.default_rng(8)
 
 @dataclass(frozen=True)
 class Situation:
-    """A data set by name, and other parameters. Methods that lack one of these are not tried in it."""
+    """A data set by name, and other parameters. It applies to methods that have all of these parameters."""
 
     data: str = "plain"
     params: dict[str, Any] = field(default_factory=dict)
@@ -39,9 +39,9 @@ _APART = np.vstack([X[:26], X[26:] + 0.8])
 #: More columns than rows: every scatter matrix is singular.
 _WIDE = np.hstack([X, np.abs(_RNG.standard_normal((N, 55)))])
 _GAPS = np.where(_RNG.random(X.shape) < 0.1, np.nan, X)
-#: Rows of a plane without noise.
+#: Points of a plane without noise.
 _FLAT = X[:, :2] @ np.array([[1.0, 0.5, -0.2], [0.3, -1.0, 0.4]])
-#: Independent columns whose variances fall slowly.
+#: Independent columns with slowly decreasing variances.
 _SLOPING = np.linalg.qr(np.column_stack([np.ones(N), _RNG.standard_normal((N, 8))]))[0][:, 1:] * 1.05 ** (
     -np.arange(8) / 2
 )
@@ -63,12 +63,12 @@ class Calls:
 
 
 def _dimmed_unevenly(rows: Any) -> Any:
-    """A distortion that changes every column by another share."""
+    """Distort every column by a different factor."""
     return rows * np.linspace(0.6, 0.95, rows.shape[1])
 
 
 # ---------------------------------------------------------------------- values
-#: Numbers at least, in addition to `parameter_values.VALUES`.
+#: Numbers, in addition to `parameter_values.VALUES`.
 MORE: dict[str, Values] = {
     "n_neighbors": plain(4, 7),
     "n_rivals": plain(1, 4),
@@ -128,7 +128,7 @@ MORE: dict[str, Values] = {
     "landmarks": {label: VALUES["landmarks"][label] for label in ("number", "array", "maxmin")},
 }
 
-#: Where a parameter matters. The first situation in which a value changes something ends the search.
+#: Situations in which a parameter may have an effect. The search ends with the first in which a value changes a result.
 SITUATIONS: dict[str, list[Situation]] = {
     "disconnected": [on("apart", n_neighbors=4), on("apart", graph=es.KNN(4)), on("apart")],
     "ridge": [on("wide"), on(), on(kernel="rbf")],
@@ -172,7 +172,7 @@ SITUATIONS: dict[str, list[Situation]] = {
     "n_starts": [on(max_iter=2), on()],
 }
 
-#: Situations for single methods, before those of all.
+#: Situations for single methods, which are tried before those for all methods.
 OWN: dict[tuple[str, str], list[Situation]] = {
     ("DistortionDiscriminantAnalysis", "hidden_layer_sizes"): [on(distortions=_dimmed_unevenly, frames=2)],
     ("DistortionDiscriminantAnalysis", "step"): [on(frames=2)],
@@ -205,9 +205,9 @@ OWN: dict[tuple[str, str], list[Situation]] = {
     ("LandmarkMVU", "max_iter"): [on(landmarks=12)],
 }
 
-#: Values of single methods, instead of those of all.
+#: Values for single methods, instead of those for all methods.
 FEWER: dict[tuple[str, str], Values] = {
-    ("MaximumCovarianceUnfolding", "graph"): {  # the cost rises with the cube of the edges
+    ("MaximumCovarianceUnfolding", "graph"): {  # the cost is cubic in the number of edges
         "KNN": lambda: es.KNN(3),
         "Radius": lambda: es.Radius(0.25),
         "MST": lambda: es.MST(2),
@@ -218,17 +218,17 @@ FEWER: dict[tuple[str, str], Values] = {
 #: Parameters of scikit-learn's own estimators, which `External` passes on.
 THEIRS = frozenset({"FactorAnalysis", "FastICA", "NCA", "TSNE", "NonmetricMDS"})
 
-#: Parameters with strings that are no modes: how axes are computed, counted or placed, which nothing else depends on.
+#: Parameters whose strings are not modes: the computation, number and scale of axes, on which no other parameter depends.
 NO_MODES = frozenset(
     {"n_components", "solver", "disconnected", "extension", "axes", "gamma", "price", "choice", "n_clusters"}
 )
-#: Modes that are not among the strings of a parameter.
+#: Modes that are not strings.
 MODES: dict[str, tuple[Any, ...]] = {
     "kernel": ("rbf",),
     "graph": ("class", "all", es.KNN(6), es.KNN(6, within_class=True)),
     "weights": ("barycentric", "path", "binary", "local"),
 }
-#: Parameters that act alike in all modes, or are judged by themselves.
+#: Parameters whose effect does not depend on modes, or that are tested separately.
 ALIKE = frozenset(
     {
         "n_jobs",
@@ -248,7 +248,7 @@ ALIKE = frozenset(
 
 @dataclass(frozen=True)
 class SpecParameter:
-    """A parameter of a specification, the method's parameter that takes it, and where it matters."""
+    """A parameter of a specification, the parameter of the method that accepts the specification, and situations with an effect."""
 
     cls: Any
     holder: str
@@ -256,7 +256,7 @@ class SpecParameter:
     values: tuple[Any, ...]
     #: The other parameters of the specification.
     base: dict[str, Any] = field(default_factory=dict)
-    #: Tried with these methods; () for all that have the holder.
+    #: Methods to test; () for all that have the parameter.
     methods: tuple[str, ...] = ()
 
     @property
@@ -319,7 +319,7 @@ SPECS: tuple[SpecParameter, ...] = (
         for parameter, value in {"gamma": 1.0, "order": 5, "neighbours": 12, "ridge": 0.1}.items()
     ),
 )
-#: Companions of a specification in the methods that have these parameters.
+#: Other parameters to set together with a specification, if the method has them.
 COMPANIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "graph": ({}, {"gamma": 0.5}),
     "weights": ({}, {"graph": "all"}, {"base": "laplacian"}),

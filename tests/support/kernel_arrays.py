@@ -1,4 +1,4 @@
-"""Embeddings of 13 data sets by 53 methods, to be computed with different arithmetic and compared.
+"""Embeddings of 13 data sets by 53 methods, for comparison between BLAS kernels and numbers of threads.
 
 Run as a program it computes them in this process: ``python tests/support/kernel_arrays.py OUT.npz [--data NAME ...]``. The caller chooses
 kernels and threads in the environment (``OPENBLAS_CORETYPE``, ``OPENBLAS_NUM_THREADS``), which OpenBLAS reads when it is loaded.
@@ -26,7 +26,7 @@ from eigenspan.methods.registry import TABLE
 
 Array = NDArray[np.float64]
 
-#: Methods as the table builds them, and variants of theirs that take other paths through the core.
+#: Methods as the table builds them, and variants with other parameters that use other code.
 NAMES = (
     "PCA", "PPCA", "KernelPCA", "OrientedPCA", "DistortionDiscriminantAnalysis", "MixturePPCA",
     "LandmarkMDS", "ClassicalMDS", "Isomap", "LandmarkIsomap", "KernelIsomap", "OrdinalIsomap",
@@ -46,9 +46,9 @@ LOOPS = (
     "problem.forms.local_alignment", "graphs.weights.reconstruction_weights", "graphs.neighbours.geodesics", "problem.extensions.gram",
     "numerics.nearest.exact",
 )  # fmt: skip
-#: Relative difference up to which two embeddings are the same.
+#: Largest relative difference between equal embeddings.
 SAME = 1e-6
-#: What y holds where it is not class labels.
+#: Kinds of y other than class labels.
 SUPERVISION = {row.name: row.supervision for row in TABLE}
 
 
@@ -60,7 +60,7 @@ class Table:
     y: NDArray[np.intp]
 
     def target(self, method: str) -> Any:
-        """What `method` is given as y."""
+        """Return y for `method`."""
         kind = SUPERVISION[method.partition("-")[0]]
         if kind == "other view":
             return np.column_stack([self.X[:, :3] ** 2, self.X[:, 0] + self.y])
@@ -93,7 +93,7 @@ def _polygon() -> Array:
 
 
 def tables() -> dict[str, Table]:
-    """The data sets, those with symmetries first."""
+    """Return the data sets, those with symmetries first."""
     rows = {
         "grid": _lattice(9, 9),
         "cube": 2 * _lattice(2, 2, 2, 2, 2) - 1,
@@ -114,14 +114,14 @@ def tables() -> dict[str, Table]:
 
 
 def estimator(name: str) -> Any:
-    """The method as the table builds it, or the variant of this name."""
+    """Return the method as the table builds it, or the variant of this name."""
     if name in VARIANTS:
         return VARIANTS[name]
     return next(row for row in TABLE if row.name == name).build()
 
 
 def embed(method: str, table: Table) -> tuple[Array | None, dict[str, Any]]:
-    """The embedding, None where the method refuses the data, and what was said: the error, the warning that axes are not determined."""
+    """Return the embedding (None if the method refuses the data), and the error or the warning that axes are not determined."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -133,7 +133,7 @@ def embed(method: str, table: Table) -> tuple[Array | None, dict[str, Any]]:
 
 
 def compute(out: Path, data: list[str], methods: list[str]) -> None:
-    """Write every embedding to `out`, and beside it as JSON what was said of each."""
+    """Write all embeddings to `out`, and their messages to a JSON file with the same name."""
     arrays, said = {}, {}
     for name, table in tables().items():
         for method in methods if name in data else []:
@@ -146,7 +146,7 @@ def compute(out: Path, data: list[str], methods: list[str]) -> None:
 
 
 def use_loops() -> None:
-    """Take the compiled loops wherever there is a choice between them and numpy."""
+    """Use compiled loops instead of numpy for data of any size."""
     for name in LOOPS:
         module = importlib.import_module(f"eigenspan.{name}")
         module._SMALL = 0.0  # type: ignore[attr-defined]
@@ -155,7 +155,7 @@ def use_loops() -> None:
 
 @dataclass(frozen=True)
 class Difference:
-    """An embedding that two runs do not agree on: by how much, and whether both warned that axes are not determined."""
+    """An embedding that differs between two runs: the size of the difference, and whether both warned of undetermined axes."""
 
     name: str
     size: float
@@ -163,7 +163,7 @@ class Difference:
 
 
 def differences(one: Path, two: Path) -> list[Difference]:
-    """Compare what `compute` wrote in two runs.
+    """Compare the output of `compute` in two runs.
 
     The size is the largest difference of two entries relative to the largest entry. It is infinite where shapes or errors differ.
     """

@@ -1,4 +1,4 @@
-"""Estimators of two views under the name by which scikit-learn's checks know them.
+"""Estimators of two views with the class name that scikit-learn's checks expect.
 
 For a class called ``CCA`` these checks expect the pair of variates from ``transform(X, y)`` and ``fit_transform(X, y)``, and for any
 other class one array.
@@ -10,4 +10,4 @@ import eigenspan as es
 
 
 class CCA(es.KernelCCA):
-    """The kernel method under that name."""
+    """`KernelCCA` with this class name."""

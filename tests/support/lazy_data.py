@@ -1,4 +1,4 @@
-"""Rows in blocks, as Dask collections and in memory, for tests of both."""
+"""Test data as Dask collections and in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def table(n: int = 4000, D: int = 8, seed: int = 0) -> tuple[Any, Any, Any]:
-    """Rows far from the origin, four classes, and a number that depends on the rows."""
+    """Return rows far from the origin, four classes, and a response that depends on the rows."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 4, n)
     X = rng.standard_normal((n, D)) @ rng.standard_normal((D, D)) + 50 + codes[:, None] * rng.standard_normal(D)
@@ -21,20 +21,20 @@ def table(n: int = 4000, D: int = 8, seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 def block(number: int, rows: int = 1000, D: int = 8) -> Any:
-    """The rows of one block, slowly, so that there is time for accidents."""
+    """Return the rows of one block slowly, so that faults can occur meanwhile."""
     time.sleep(0.05)
     return np.random.default_rng(number).standard_normal((rows, D)) * np.arange(1, D + 1)
 
 
 def telling_block(number: int, flag: str) -> Any:
-    """The same; block 3 leaves a file of that name."""
+    """Return the rows of one block; block 3 also creates a file."""
     if number == 3:
         Path(flag).touch()
     return block(number)
 
 
 def fatal_block(number: int, flag: str, memory: int = 0) -> Any:
-    """The same; where there is a file of that name, block 5 removes it and ends the worker: by a signal, or by taking its memory."""
+    """Return the rows of one block; if the file exists, block 5 removes it and ends the worker by a signal or by using its memory."""
     if number == 5 and Path(flag).exists():
         Path(flag).unlink()
         if not memory:
@@ -45,7 +45,7 @@ def fatal_block(number: int, flag: str, memory: int = 0) -> Any:
 
 
 def lazily(make: Any, count: int, *arguments: Any, rows: int = 1000, D: int = 8) -> Any:
-    """Blocks that a function makes, as a Dask array."""
+    """Return a Dask array whose blocks are computed by a function."""
     import dask
     import dask.array as da
 

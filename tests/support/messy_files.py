@@ -1,4 +1,4 @@
-"""Tables as they come: each a name of a file and what it holds, text or bytes."""
+"""Messy input files: names and contents, text or bytes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _GOOD = _table(_X)
 _WORDS = ["red", "green", "blue", "grey"] * 10
 
 MESSY: dict[str, str | bytes] = {
-    # fine in other ways than usual
+    # valid but unusual
     "plain.csv": _GOOD,
     "semicolon.csv": _table(_X, sep=";"),
     "comma-decimals.csv": _table(_X, sep=";").replace(".", ","),
@@ -71,7 +71,7 @@ MESSY: dict[str, str | bytes] = {
     "gz.csv.gz": gzip.compress(_GOOD.encode()),
     "no-ending": _GOOD,
     "odd.ending": _GOOD,
-    # columns of other things
+    # columns of other types
     "all-text.csv": _table([[w, w, w] for w in _WORDS]),
     "words.csv": _table(_with(_X, 2, _WORDS)),
     "dates.csv": _table(_with(_X, 0, [f"2024-01-{1 + i % 28:02d}" for i in range(_N)])),
@@ -96,14 +96,14 @@ MESSY: dict[str, str | bytes] = {
     "dict-cells.csv": _table(_with(_X, 0, ['"{""x"": 1}"'] * _N)),
     "long-cells.csv": _table(_with(_X, 0, ["x" * 10_000] * _N)),
     "hostile.csv": _table(_with(_X, 0, ['"</script><b>[bold]"'] * _N), '"=cmd()",<b>,[red]c'),
-    # gaps
+    # missing values
     "gaps.csv": _table(_with(_X, 1, ["" if i % 7 == 0 else v for i, v in enumerate(_X[:, 1])])),
     "all-gaps.csv": _table([["", "", ""]] * _N),
     "column-of-gaps.csv": _table(_with(_X, 1, [""] * _N)),
     "gap-in-every-row.csv": _table([["", 1, 2] if i % 2 else [3, "", i] for i in range(_N)]),
     "question-marks.csv": _table(_with(_X, 1, ["?" if i == 3 else v for i, v in enumerate(_X[:, 1])])),
     "infinite.csv": _table(_with(_X, 1, ["inf" if i == 3 else v for i, v in enumerate(_X[:, 1])])),
-    # hardly a table
+    # degenerate tables
     "empty.csv": "",
     "header-only.csv": "a,b,c\n",
     "one-row.csv": _table(_X[:1]),
@@ -113,7 +113,7 @@ MESSY: dict[str, str | bytes] = {
     "nul.csv": _GOOD.replace("0", "\x00"),
     "html.csv": "<html><body><h1>404</h1></body></html>",
     "cut.csv.gz": gzip.compress(_GOOD.encode())[:50],
-    # other formats, whole and broken
+    # other formats, valid and damaged
     "lines.jsonl": "\n".join(json.dumps({"a": float(x), "b": float(y), "c": float(z)}) for x, y, z in _X),
     "list.json": json.dumps([{"a": float(x), "b": [1, 2], "c": float(z)} for x, _, z in _X]),
     "broken.json": '{"a": [1, 2',

@@ -1,4 +1,4 @@
-"""Model files taken apart and put together by hand: entries, forged objects, and a right checksum over whatever is inside."""
+"""Reading and forging of model files: entries, objects, and a correct checksum for any contents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def entries(content: bytes) -> dict[str, bytes]:
 
 
 def sealed(parts: Any, packed: Any = (), bend: Any = lambda archive: None) -> bytes:
-    """A file of these entries, its checksum right: what somebody makes who knows the format."""
+    """Return a file with these entries and a correct checksum."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in parts.items() if isinstance(parts, dict) else parts:
@@ -30,7 +30,7 @@ def sealed(parts: Any, packed: Any = (), bend: Any = lambda archive: None) -> by
 
 
 def forged(whole: bytes, objects: Any = None, header: Any = None, **arrays: bytes) -> bytes:
-    """The model with some of its parts replaced."""
+    """Return the model with some parts replaced."""
     parts = entries(whole)
     if objects is not None:
         layouts = json.loads(parts[OBJECTS])["arrays"]
@@ -47,7 +47,7 @@ def npy(array: Any, allow_pickle: bool = False) -> bytes:
 
 
 def spots(tree: Any) -> Any:
-    """Every place of a tree of lists and dicts, as what holds it and its key."""
+    """Yield every position in a tree of lists and dicts, as container and key."""
     for key in list(tree) if isinstance(tree, dict) else range(len(tree)):
         yield tree, key
         if isinstance(tree[key], dict | list):

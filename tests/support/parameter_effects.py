@@ -1,4 +1,4 @@
-"""What each value of each parameter of each method does: it changes the result, is refused, is documented as idle, or is silent.
+"""Effects of parameter values: each must change the result, be refused, or be documented as having no effect.
 
 A *triple* is a method, one of its parameters and an accepted value. It is compared with the default in the situations of `effect_values`:
 
@@ -41,7 +41,7 @@ from parameter_values import VALUES, Values, plain, strings
 # ---------------------------------------------------------------------- values and situations
 @cache
 def values_of(name: str, parameter: str) -> Values:
-    """Label -> value, of every kind that the parameter accepts."""
+    """Return label -> value for every kind of value that the parameter accepts."""
     if (name, parameter) in FEWER:
         return FEWER[name, parameter]
     rules = getattr(ROWS[name].build, "_parameter_constraints", {}).get(parameter, [])
@@ -60,14 +60,14 @@ def situations(name: str, parameter: str) -> Iterator[Situation]:
 
 @cache
 def entry(cls: Any, parameter: str) -> str:
-    """What the docstring says of a parameter."""
+    """Return the description of a parameter in the docstring."""
     return next((" ".join(str(one).split()) for one in described(cls) if parameter in one.names), "")
 
 
 # ---------------------------------------------------------------------- the walk
 @dataclass(frozen=True)
 class Triple:
-    """A value of a parameter of a method, and what it does."""
+    """A value of a parameter of a method, and its effect."""
 
     method: str
     parameter: str
@@ -112,7 +112,7 @@ def judge(name: str, parameter: str, label: str, value: Any) -> Triple:
 
 
 def _names(text: str, parameter: str, label: str = "") -> bool:
-    """Whether a message has the name of the parameter, or a string that was given for it."""
+    """Return True if a message has the name of the parameter, or its value if that is a string."""
     return bool(re.search(rf"(?<![\w-]){parameter}\b", text)) or (label[:1] == "'" and label.strip("'") in text)
 
 
@@ -121,7 +121,7 @@ def _is_auto(value: Any) -> bool:
 
 
 def _unlike_others(name: str, parameter: str, situation: Situation, mine: Outcome) -> str:
-    """What differs from another value, where the default leaves the choice to the method and may have made the same one."""
+    """Compare with another value if the default is "auto" or None, which may choose the value under test."""
     if parameters(name)[parameter] not in ("auto", None):
         return ""
     values = [other() for other in values_of(name, parameter).values()]
@@ -164,7 +164,7 @@ def walk_specs(name: str) -> list[Triple]:
     """All parameters of the specifications that a method takes."""
     has = parameters(name)
     taken = [spec for spec in SPECS if spec.holder in has and (not spec.methods or name in spec.methods)]
-    if ROWS[name].family == "unfolding" and name != "MVU":  # they share MVU's graphs, and take long
+    if ROWS[name].family == "unfolding" and name != "MVU":  # slow, with the graphs of MVU, which is tested
         taken = [spec for spec in taken if spec.holder != "graph"]
     return [one for spec in taken for one in judge_spec(name, spec)]
 
@@ -175,7 +175,7 @@ def named_refusal(found: Outcome, parameter: str, label: str = "") -> bool:
 
 # ---------------------------------------------------------------------- modes
 def modes(name: str) -> Iterator[tuple[str, Any]]:
-    """Values that turn a fit another way, one at a time."""
+    """Yield single values that select another mode of a fit."""
     has = parameters(name)
     rules = getattr(ROWS[name].build, "_parameter_constraints", {})
     named = [(q, s) for q in has if q not in NO_MODES for s in strings(rules.get(q, [])) if s != "auto"]
@@ -186,7 +186,7 @@ def modes(name: str) -> Iterator[tuple[str, Any]]:
 
 
 def judge_in_mode(name: str, parameter: str, mode: str, value: Any) -> Triple:
-    """Whether any value of a parameter acts beside ``mode=value``."""
+    """Test whether any value of a parameter has an effect together with ``mode=value``."""
     shown, where, why = f"{parameter} with {mode}={value!r}", "silent", "nothing changes"
     for label, other in values_of(name, parameter).items():
         for situation in situations(name, parameter):
@@ -206,8 +206,8 @@ def judge_in_mode(name: str, parameter: str, mode: str, value: Any) -> Triple:
 
 
 def walk_modes(name: str) -> list[Triple]:
-    """Every parameter that acts by itself, in every mode of a method."""
-    if ROWS[name].family == "unfolding" and name != "MVU":  # they share MVU's ways, and take long
+    """Test every parameter that has an effect by itself in every mode of a method."""
+    if ROWS[name].family == "unfolding" and name != "MVU":  # slow, with the modes of MVU, which is tested
         return []
     tried = [p for p in parameters(name) if p not in ALIKE]
     return [judge_in_mode(name, p, mode, value) for mode, value in modes(name) for p in tried if p != mode]
@@ -221,7 +221,7 @@ def is_default(name: str, parameter: str, value: Any) -> bool:
 
 
 def walk(name: str) -> list[Triple]:
-    """All triples of a method. A default acts if another value does."""
+    """Return all triples of a method. A default has an effect if another value has one."""
     triples = []
     for parameter in parameters(name):
         values = values_of(name, parameter)
@@ -238,7 +238,7 @@ def walk(name: str) -> list[Triple]:
 
 
 def _as_the_best_number(found: list[Triple], values: Values) -> list[Triple]:
-    """Numbers are samples of one range: where one of them acts, all do."""
+    """Give all numbers the verdict of the best one, because they are samples of one range."""
     numbers = [one for one in found if _is_number(values[one.label]())]
     acting = next((one for one in numbers if one.verdict == "changed"), None)
     return [
@@ -254,7 +254,7 @@ def _is_number(value: Any) -> bool:
 
 
 def table(triples: list[Triple]) -> str:
-    """Counts of verdicts, by parameter."""
+    """Return counts of verdicts by parameter."""
     names = ("changed", "refused", "documented", "silent")
     counts: dict[str, Counter[str]] = {}
     for one in triples:

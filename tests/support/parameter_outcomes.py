@@ -1,4 +1,4 @@
-"""Fits with given parameters, what can be seen of them, and whether two of them differ."""
+"""Fits with given parameters, their visible results, and comparison of two of them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from effect_values import DATA, NUMBERS, THEIRS, Calls
 from eigenspan.methods.registry import all_rows
 from parameter_values import AFFINITIES, DISTANCES, KERNEL, LABELS, SOME, N, X
 
-#: Differences below this share of an attribute's size are rounding.
+#: Differences below this share of an attribute's size are rounding errors.
 TOLERANCE = 1e-6
-#: Coarse enough for tests, where a method has these.
+#: Coarse settings for faster tests, for methods that have these parameters.
 STARTS: dict[str, dict[str, Any]] = {
     "unfolding": {"tol": 0.2},
     "Anchored": {"embedding": es.LTSA(2)},
@@ -38,7 +38,7 @@ ROWS = {row.name: row for row in all_rows()}
 
 @dataclass(frozen=True)
 class Outcome:
-    """What can be seen of a fit."""
+    """Visible results of a fit."""
 
     values: dict[str, Any] = field(default_factory=dict)
     printed: str = ""
@@ -53,13 +53,13 @@ def start(name: str) -> dict[str, Any]:
 
 
 def parameters(name: str) -> dict[str, Any]:
-    """The defaults of a method, without those of scikit-learn's classes."""
+    """Return the defaults of a method, without those of scikit-learn's classes."""
     own = {p: value.default for p, value in inspect.signature(ROWS[name].build).parameters.items()}
     return {p: own[p] for p in ("n_neighbors", "n_jobs")} if name in THEIRS else own
 
 
 def labels(name: str, data: str) -> Any:
-    """What fit takes for y."""
+    """Return y for fit."""
     if name == "KernelLearner":
         two = np.where(LABELS > 0, 1, 0)
         return np.where(np.arange(N) % 4 == 1, -1, two)
@@ -83,7 +83,7 @@ def labels(name: str, data: str) -> Any:
 
 
 def given(name: str, data: str, params: dict[str, Any]) -> Any:
-    """What fit takes for X: rows, or the matrix that a parameter says X is."""
+    """Return X for fit: rows, or a precomputed matrix if a parameter asks for it."""
     rows = DATA.get(data, X)
     said = {key for key, value in params.items() if isinstance(value, str) and value == "precomputed"}
     if "kernel" in said and params.get("basis", "kernel") == "kernel":
@@ -94,7 +94,7 @@ def given(name: str, data: str, params: dict[str, Any]) -> Any:
 
 
 def new_points(fit_to: Any) -> Any:
-    """Rows beside those of the fit."""
+    """Return rows that are not in the fit."""
     if fit_to is KERNEL or fit_to is AFFINITIES:
         return fit_to[:6] * 0.9
     return fit_to[:6] * 1.1 if fit_to is DISTANCES else fit_to[:6] * 1.03 + 0.01
@@ -109,12 +109,12 @@ def outcome(name: str, data: str, params: dict[str, Any]) -> Outcome:
 
 
 def forget() -> None:
-    """Drop all fits that are kept."""
+    """Clear the cache of fits."""
     _outcome.cache_clear()
 
 
 class Key:
-    """Parameters as a key of the cache: their representation."""
+    """Parameters as a cache key, compared by their representation."""
 
     def __init__(self, params: dict[str, Any]) -> None:
         self.params = params
@@ -150,7 +150,7 @@ def _outcome(name: str, data: str, key: Key) -> Outcome:
 
 # ---------------------------------------------------------------------- what is seen of a fit
 def seen(estimator: Any, fit_to: Any) -> dict[str, Any]:
-    """Fitted attributes and the places of new points, as arrays."""
+    """Return fitted attributes and the transform of new points as arrays."""
     properties = [name for name, kind in inspect.getmembers(type(estimator)) if isinstance(kind, property)]
     names = [name for name in (*vars(estimator), *properties) if name.endswith("_") and name[0] != "_"]
     found = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
@@ -183,7 +183,7 @@ def _array(value: Any) -> Any:
 
 
 def differs(a: Outcome, b: Outcome, parameter: str) -> str:
-    """The first thing that is not the same; "" where all is. The name of a solver or search counts for the parameter that chooses it."""
+    """Return the name of the first difference, or "". The name of a solver or search counts only for the parameter that chooses it."""
     if a.printed != b.printed:
         return "printed output"
     for name in sorted(a.values.keys() | b.values.keys()):

@@ -1,4 +1,4 @@
-"""Every accepted string and kind of every parameter, on one small data set, and rows of a table that hold all pairs of them."""
+"""Every accepted string and kind of value of every parameter, on one small data set, for pairwise tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from eigenspan.problem import Form
 N = 40
 _RNG = np.random.default_rng(3)
 LABELS = np.arange(N) % 3
-#: Positive, as some kernels ask; classes that overlap; neighbour graphs in one piece.
+#: Positive, as some kernels require; overlapping classes; connected neighbour graphs.
 X = (
     np.abs(
         _RNG.standard_normal((N, 5)) * [1.0, 0.8, 1.2, 0.6, 0.9]
@@ -43,28 +43,28 @@ def _sparse(keep: Any = None) -> Any:
     return sp.csr_array(E if keep is None else np.where(keep, E, 0.0))
 
 
-#: Weights that fall off with distance, on the edges of a graph.
+#: Weights that decrease with distance, on the edges of a graph.
 AFFINITIES = (lambda W: np.maximum(W, W.T))(np.where(_sparse().toarray() > 0, np.exp(-((DISTANCES / 0.25) ** 2)), 0.0))
 _ISLAND = LABELS == 2
 
 
 def greatest(a: Any, b: Any) -> float:
-    """A metric of one's own."""
+    """User-defined metric."""
     return float(np.abs(a - b).max())
 
 
 def squared(A: Any, B: Any) -> Any:
-    """A kernel of two arrays of rows."""
+    """User-defined kernel of two arrays of rows."""
     return (1 + A @ B.T) ** 2
 
 
 def of_rows(a: Any, b: Any) -> float:
-    """A kernel of two rows."""
+    """User-defined kernel of two rows."""
     return float(np.exp(-3.0 * np.sum((a - b) ** 2)))
 
 
 def rising(points: Any, y: Any) -> Form:
-    """A form of one's own: masses that grow from one to two."""
+    """User-defined form: masses that increase from one to two."""
     return Form(len(points), dense=np.diag(np.linspace(1.0, 2.0, len(points))), psd=True)
 
 
@@ -120,7 +120,7 @@ METRICS: Values = {
     **plain("euclidean", "cityblock", "cosine", "chebyshev", "minkowski", "precomputed"),
     "callable": lambda: greatest,
 }
-#: Other names for what is paired under one name, or the same way through the code: these are tried with every method only.
+#: Aliases, and values that use the same code as others: they are tested with every method, but not in pairs.
 ALONE = frozenset(
     (parameter, label)
     for parameter, labels in {
@@ -136,11 +136,11 @@ ALONE = frozenset(
     }.items()
     for label in labels
 )
-#: What decides which way a fit goes: through moments, features or a graph.
+#: Parameters that select the route of a fit: moments, features or a graph.
 ROUTES = frozenset(
     ["graph", "kernel", "weights", "landmarks", "metric", "metric_params", "reduce", "shrinkage", "basis"]
 )
-#: What a group shares with others, and what only its last step sees, is not paired over again.
+#: Parameters that a group shares with others, or that only the last step uses, are not paired again.
 _FEWER: dict[str, dict[str, tuple[str, ...]]] = {
     "unfolding": {
         "graph": ("KNN-mutual", "Radius", "sparse", "islands", "transformer", "'precomputed'", "'class'"),
@@ -174,7 +174,7 @@ _FEWER: dict[str, dict[str, tuple[str, ...]]] = {
         "random_state": ("RandomState",),
     },
 }
-#: Names as the documentation has them: what else `_parameter_constraints` lists of strings is added by `values_of`.
+#: Names in the documentation; `values_of` adds the other strings in `_parameter_constraints`.
 VALUES: dict[str, Values] = {
     "graph": GRAPHS,
     "kernel": KERNELS,
@@ -259,27 +259,27 @@ VALUES: dict[str, Values] = {
 
 
 def _silent(record: dict[str, Any]) -> None:
-    """Listens to the progress of an unfolding."""
+    """Callback for the progress of an unfolding."""
 
 
 def _dimmed(rows: Any) -> Any:
-    """A distortion that is sure of itself."""
+    """Deterministic distortion."""
     return rows * 0.8
 
 
 def _shaken(rows: Any, rng: Any) -> Any:
-    """A distortion by chance."""
+    """Random distortion."""
     shaken = 0.1 * rng.standard_normal(rows.shape)
     return rows + (sp.csr_array(shaken) if sp.issparse(rows) else shaken)
 
 
 def _same(a: Any, b: Any) -> Any:
-    """A kernel of labels."""
+    """Kernel of labels."""
     return (np.reshape(a, (-1, 1)) == np.reshape(b, (1, -1))).astype(float)
 
 
 def strings(constraints: Any) -> list[str]:
-    """Names that a parameter's constraints list."""
+    """Return the strings in the constraints of a parameter."""
     return (
         sorted(s for rule in constraints for s in getattr(rule, "options", ()) if isinstance(s, str))
         if isinstance(constraints, list)
@@ -289,13 +289,13 @@ def strings(constraints: Any) -> list[str]:
 
 METHODS = es.methods().loc[[row.name for row in TABLE]]
 SUPERVISION = METHODS["supervision"].to_dict()
-#: The value that a method has of its own.
+#: Label of the default value.
 DEFAULT = "default"
 
 
 @cache
 def group_of(name: str) -> str:
-    """Methods with much the same parameters: the kind of their map, and of their labels; unfoldings by themselves."""
+    """Return the group of a method: methods with similar parameters, by kind of map and of labels; unfoldings are a group."""
     if name not in METHODS.index:
         return "by hand"
     row = METHODS.loc[name]
@@ -321,7 +321,7 @@ def groups() -> dict[str, tuple[str, ...]]:
 
 @cache
 def values_of(names: tuple[str, ...], every: bool = False) -> dict[str, Values]:
-    """Of every parameter of some methods: label -> value, the default first; and the method, as one more parameter."""
+    """Return label -> value for every parameter of some methods, the default first, with the method as one more parameter."""
     table: dict[str, Values] = {"estimator": plain(*names)}
     for name in names:
         rules = type(template(name))._parameter_constraints
@@ -334,13 +334,13 @@ def values_of(names: tuple[str, ...], every: bool = False) -> dict[str, Values]:
 
 
 def used(row: dict[str, str]) -> dict[str, str]:
-    """The part of a row that its method has parameters for."""
+    """Return the entries of a row that are parameters of its method."""
     has = template(ast.literal_eval(row["estimator"])).get_params(deep=False)
     return {parameter: label for parameter, label in row.items() if parameter in has or parameter == "estimator"}
 
 
 def build(row: dict[str, str], names: tuple[str, ...]) -> tuple[Any, Any, Any]:
-    """The estimator of a row, what to fit it to, and the labels."""
+    """Return the estimator of a row, its X and its labels."""
     name, table = ast.literal_eval(row["estimator"]), values_of(names, every=True)
     params = {p: table[p][label]() for p, label in used(row).items() if p != "estimator" and label != DEFAULT}
     estimator = make(name, **{**STARTS.get(group_of(name), {}), **params})
@@ -349,7 +349,7 @@ def build(row: dict[str, str], names: tuple[str, ...]) -> tuple[Any, Any, Any]:
     return estimator, handed(estimator.get_params(deep=False)), y
 
 
-#: Coarser than the library's own: unfoldings and tests of forty points need not be exact to be right.
+#: Coarser than the defaults of the library, which is sufficient for tests with forty points.
 STARTS: dict[str, dict[str, Any]] = {
     "unfolding": {"tol": 0.2},
     "samples, response": {"tol": 0.05},
@@ -358,7 +358,7 @@ STARTS: dict[str, dict[str, Any]] = {
 
 
 def handed(params: dict[str, Any]) -> Any:
-    """What fit is called with: points, or the matrix that a parameter says X is."""
+    """Return X for fit: points, or a precomputed matrix if a parameter asks for it."""
     words = {key: value for key, value in params.items() if isinstance(value, str) and value == "precomputed"}
     if "kernel" in words and params.get("basis", "kernel") == "kernel":
         return KERNEL

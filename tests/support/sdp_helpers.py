@@ -1,4 +1,4 @@
-"""Programs of unfolding for the tests, an oracle for their optimum, and one whose optimum is known."""
+"""Semidefinite programs of unfolding: examples, a general solver for their optimum, and one with a known optimum."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Array = NDArray[np.float64]
 
 
 def cloud(n: int, seed: int = 0) -> Array:
-    """Points near a bent sheet."""
+    """Return points near a bent sheet."""
     rng = np.random.default_rng(seed)
     t = rng.uniform(0, 4, n)
     return np.c_[t * np.cos(t), t * np.sin(t), rng.uniform(0, 2, n)]
 
 
 def neighbours(X: Array, k: int) -> tuple[Any, Array]:
-    """Pairs of a connected k-neighbour graph (with the shortest tree added) and their squared distances."""
+    """Return the pairs of a k-neighbour graph joined with the minimum spanning tree, and their squared distances."""
     D = cdist(X, X, "sqeuclidean")
     near = np.argsort(D, axis=1, kind="stable")[:, 1 : k + 1]
     pairs = np.vstack(
@@ -39,7 +39,7 @@ def neighbours(X: Array, k: int) -> tuple[Any, Array]:
 
 
 def line(n: int, masses: Array | None = None, seed: int = 0) -> tuple[Program, Array, Array]:
-    """A chain of points: its optimum is the straight line, and its weights are the loads on the links.
+    """A chain of points: the optimum is a straight line, and the weights are known in closed form.
 
     Returns the program, the positions and the weights.
     """
@@ -52,9 +52,9 @@ def line(n: int, masses: Array | None = None, seed: int = 0) -> tuple[Program, A
 
 
 def optimum(program: Program) -> tuple[float, float]:
-    """The optimal value by a general solver, cvxpy with Clarabel in its own basis of the centred vectors, and how far to trust it.
+    """Return the optimal value by a general solver (cvxpy with Clarabel, in a basis of the centred vectors), and its tolerance.
 
-    Whether it gets as far as asked depends on how the processor rounds: where it does not, an equivalent problem may do.
+    Whether the solver reaches its tolerance depends on the processor's rounding; if it does not, an equivalent problem is tried.
     """
     cp = pytest.importorskip("cvxpy")
     pytest.importorskip("clarabel")
@@ -71,7 +71,7 @@ def optimum(program: Program) -> tuple[float, float]:
 
 
 def _cone_program(program: Program, slack: bool) -> tuple[Any, float]:
-    """The problem for cvxpy, divided by a number; with `slack`, what breaks a limit is a variable, be it equal to zero."""
+    """Return the problem for cvxpy, divided by a number; with `slack`, violations are variables, which may be zero."""
     import cvxpy as cp
 
     size = float(np.abs(program.bounds).mean())
@@ -108,7 +108,7 @@ def _graph(n: int = 24, k: int = 4, seed: int = 0, **options: Any) -> Program:
 
 
 def _noisy(n: int, k: int, **options: Any) -> Program:
-    """Every pair an equation, and distances that no points have."""
+    """Return a program with an equation for every pair and distances that are not Euclidean."""
     pairs, d = neighbours(cloud(n, 1), k)
     d = d * np.random.default_rng(5).uniform(0.8, 1.2, d.size)
     return Program.of_pairs(n, pairs, d, equal=np.ones(d.size, dtype=bool), **options)
@@ -129,7 +129,7 @@ def _masses() -> Program:
 
 
 def _differences() -> Program:
-    """Some pairs must be as far apart as others (an action respected)."""
+    """Return a program in which some pairs must have equal distances, as for actions."""
     pairs, d = neighbours(cloud(22, 6), 4)
     p, rng = len(pairs), np.random.default_rng(0)
     first, second = rng.permutation(p)[:16].reshape(2, 8)
@@ -140,7 +140,7 @@ def _differences() -> Program:
 
 
 def _sums() -> Program:
-    """Fewer rows than pairs: the sum of squared distances in each of ten groups is bounded."""
+    """Return a program with fewer constraints than pairs: the sum of squared distances in each of ten groups is bounded."""
     pairs, d = neighbours(cloud(20, 7), 4)
     group = np.arange(len(pairs)) % 10
     combine = sp.csr_array((np.ones(len(pairs)), (group, np.arange(len(pairs)))), shape=(10, len(pairs)))
@@ -161,7 +161,7 @@ def _cost(kind: str) -> Program:
 
 
 def landmark_program(n: int = 40, count: int = 12, seed: int = 9) -> Program:
-    """Points are averages of landmarks: dense directions, and the variance of all points as the cost."""
+    """Return a program for points that are averages of landmarks: dense directions, and the variance of all points as the cost."""
     X = cloud(n, seed)
     Q = np.exp(-cdist(X, X[:count], "sqeuclidean"))
     Q /= Q.sum(axis=1, keepdims=True)

@@ -1,8 +1,8 @@
-"""Model files changed at random but with a right checksum, and a process that loads and uses them within limits of memory and time.
+"""Randomly changed model files with a correct checksum, loaded and used in a process with limits of memory and time.
 
-``python tests/support/tampering.py tests/models/golden --count 10000`` tampers with the golden models. Every file is loaded and, where that
-works, asked for the places of new points. Allowed is a `ModelError`, a result, or an exception of Python when the model is used; not
-allowed are more than 200 MB or 10 seconds, the end of the process, and a call that starts a program, opens a socket or unpickles.
+``python tests/support/tampering.py tests/models/golden --count 10000`` changes the golden models. Every file is loaded and, if that
+succeeds, maps new points. Allowed are a `ModelError`, a result, or a Python exception when the model is used. Not allowed are more than
+200 MB or 10 seconds, the end of the process, and calls that start a program, open a socket or unpickle.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 MEMORY, SECONDS = 200 * 2**20, 10
-#: What no model may cause.
+#: Audit events that no model may cause.
 _FORBIDDEN = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.Popen", "pickle.find_class", "socket.")
 EXTREMES = [
     0,
@@ -67,7 +67,7 @@ ODD = [
 
 # ---------------------------------------------------------------------- changes
 def tampered(whole: bytes, rng: np.random.Generator) -> bytes:
-    """The file with one to three random changes of its objects or arrays."""
+    """Return the file with one to three random changes of its objects or arrays."""
     from eigenspan.models.archive import OBJECTS
     from model_files import entries, forged
 
@@ -75,7 +75,7 @@ def tampered(whole: bytes, rng: np.random.Generator) -> bytes:
     objects = json.loads(parts[OBJECTS])
     arrays: dict[str, bytes] = {}
     for _ in range(rng.integers(1, 4)):
-        with suppress(TypeError, KeyError, IndexError, ValueError):  # what an earlier change has made impossible
+        with suppress(TypeError, KeyError, IndexError, ValueError):  # impossible after an earlier change
             _CHANGES[rng.integers(len(_CHANGES))](objects, parts, arrays, rng)
     return forged(whole, objects, **arrays)
 
@@ -168,7 +168,7 @@ _CHANGES = [
 
 # ---------------------------------------------------------------------- use
 def used(path: Path, rows: Any) -> str:
-    """What comes of loading this file and of placing these rows."""
+    """Return the outcome of loading this file and mapping these rows."""
     import eigenspan as es
     from eigenspan.errors import ModelError
 
@@ -210,7 +210,7 @@ def _alarm(*_: Any) -> None:
 
 
 def limited(load: Any, watch: Any) -> str:
-    """``load()`` within the limits; what went beyond them, in a word."""
+    """Run ``load()`` within the limits and return the violated limit in one word."""
     signal.signal(signal.SIGALRM, _alarm)
     signal.alarm(SECONDS)
     watch[0] = True
@@ -230,7 +230,7 @@ def limited(load: Any, watch: Any) -> str:
 
 
 def limit_memory() -> None:
-    """At most so much more than now."""
+    """Limit the memory that the process may allocate from now on."""
     import resource
 
     pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -239,11 +239,11 @@ def limit_memory() -> None:
 
 
 def work(folder: Path, first: int, last: int, report: Path) -> None:
-    """Tamper with numbers `first` to `last`, and write down each before and after."""
+    """Change and use the files number `first` to `last`, and record each before and after."""
     warnings.simplefilter("ignore")
     models = sorted(folder.glob("*.eig"))
     wholes, rows = [path.read_bytes() for path in models], pickle.loads((folder / "rows.pkl").read_bytes())
-    for path in models:  # whatever is compiled or imported late
+    for path in models:  # finish late imports and compilation
         used(path, rows[path.stem])
     watch, spot = _watch(), Path(tempfile.mkdtemp()) / "tampered.eig"
     limit_memory()
@@ -258,7 +258,7 @@ def work(folder: Path, first: int, last: int, report: Path) -> None:
 
 
 def use_all(folder: Path, crafted: Path, report: Path) -> None:
-    """Load and use crafted files; the text beside each names the model that it was made from."""
+    """Load and use crafted files; a text file for each names its original model."""
     warnings.simplefilter("ignore")
     rows = pickle.loads((folder / "rows.pkl").read_bytes())
     paths = sorted(crafted.glob("*.eig"))
@@ -274,7 +274,7 @@ def use_all(folder: Path, crafted: Path, report: Path) -> None:
 
 
 def with_rows(models: list[Path], target: Path) -> Path:
-    """Copy golden models to a folder, and write beside them the rows that each of them will transform."""
+    """Copy golden models to a folder, and write the rows that each of them will transform."""
     from golden_models import new_rows
 
     for path in models:
@@ -284,14 +284,14 @@ def with_rows(models: list[Path], target: Path) -> Path:
 
 
 def alone(*arguments: Any) -> int:
-    """Run this module in a process of one thread; its exit status."""
+    """Run this module in a single-threaded process and return its exit status."""
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "MALLOC_ARENA_MAX"), "1")
     command = [sys.executable, __file__, *map(str, arguments)]
     return subprocess.run(command, env={**os.environ, **threads}, check=False).returncode
 
 
 def run(folder: Path, count: int, first: int = 0) -> tuple[Counter[str], Path]:
-    """Outcomes of so many files, in processes of their own, and the file that lists them."""
+    """Return the outcomes of `count` files in separate processes, and the file that lists them."""
     report = Path(tempfile.mkdtemp()) / "report.txt"
     report.touch()
     done = first

@@ -1,4 +1,4 @@
-"""A metamorphic fuzzer: random cases, judged by what must hold between two calls rather than by known results.
+"""A metamorphic fuzzer: random cases, tested by relations between two calls instead of known results.
 
 `draw` composes a case, `judge` fits it and checks the `relations` that `promises` declares for it, and `explain` shows one failure.
 """

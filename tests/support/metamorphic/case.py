@@ -20,21 +20,21 @@ _NAMES = {"es": es, "np": np, **{name: getattr(data, name) for name in vars(data
 
 @dataclass(frozen=True)
 class Case:
-    """Expressions. `points` is evaluated first; `labels`, `given` and the parameters may refer to the points as X."""
+    """Python expressions. `points` is evaluated first; `labels`, `given` and the parameters may refer to the points as X."""
 
     method: str
     points: str
     labels: str = "None"
     #: Parameters by name, as expressions; "embedding" of Anchored comes first.
     params: tuple[tuple[str, str], ...] = ()
-    #: What fit is called with: the points, or a matrix of pairs.
+    #: Argument of fit: the points, or a matrix of pairs.
     given: str = "X"
     container: str = "array"
     seed: int = 0
 
     # ------------------------------------------------------------------ facts for the table of promises
     def get(self, name: str, default: str = "") -> str:
-        """The expression of a parameter; the default where it is not set."""
+        """Return the expression of a parameter, or its default."""
         return dict(self.params).get(name, default)
 
     @property
@@ -43,7 +43,7 @@ class Case:
 
     @property
     def columns(self) -> int:
-        """D of the expression of the points."""
+        """Number of columns in the expression of the points."""
         found = re.match(r"\w+\(\d+, (\d+)", self.points)
         return int(found[1]) if found else 0
 
@@ -70,12 +70,12 @@ class Case:
 
     @property
     def text(self) -> str:
-        """All expressions of parameters, and of what is fitted: for words that decide about a promise."""
+        """All expressions as one text, in which exceptions to a promise are searched."""
         return " ".join([*(f"{name}={value}" for name, value in self.params), self.given])
 
     @property
     def by_neighbours(self) -> bool:
-        """A neighbour graph decides about the result."""
+        """True if the result depends on a neighbour graph."""
         return bool({"n_neighbors", "graph", "n_rivals", "embedding"} & self.has) or bool(
             re.search(r"HeatKernel|CommuteTimeKernel|ReconstructionKernel", self.text)
         )
@@ -101,7 +101,7 @@ class Case:
         return replace(self, params=tuple(item for item in self.params if item[0] != name))
 
     def snippet(self, relation: str) -> str:
-        """Python that shows the failure; run with ``PYTHONPATH=src:tests/support``."""
+        """Return Python code that reproduces the failure; run it with ``PYTHONPATH=src:tests/support``."""
         return "\n".join(
             [
                 "from metamorphic import Case, explain",
@@ -118,7 +118,7 @@ class Case:
 
 @cache
 def _parameters(method: str) -> frozenset[str]:
-    """Names of the parameters of a class of the library."""
+    """Return the names of the parameters of a class of the library."""
     import inspect
 
     return frozenset(inspect.signature(getattr(es, method)).parameters)

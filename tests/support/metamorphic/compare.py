@@ -1,7 +1,6 @@
-"""Two embeddings compared by the distances among their points, and how far the last digits of the data move an embedding.
+"""Comparison of two embeddings by the distances among their points, and sensitivity of an embedding to the last digits of the data.
 
-Distances do not change with the signs of axes, with rotations among axes of equal eigenvalues, or with shifts; they do with everything
-that a user would see.
+Distances do not depend on the signs of axes, on rotations among axes of equal eigenvalues, or on shifts.
 """
 
 from __future__ import annotations
@@ -11,18 +10,18 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-#: Differences below this share of the extent are rounding for any well-conditioned problem.
+#: Differences below this share of the extent are rounding errors in a well-conditioned problem.
 FINE = 1e-6
-#: From this share of the extent on a user sees the difference, and must have been warned if rounding is its reason.
+#: Differences above this share of the extent are visible; if rounding causes them, there must be a warning.
 VISIBLE = 1e-3
-#: Rounding inside a fit may amount to so many times that of the data.
+#: Allowed ratio of the effect of rounding inside a fit to that of rounding the data.
 AMPLIFICATION = 1e3
 #: Rounding of a matrix, relative to its norm.
 ROUNDING = 1e-13
 
 
 def difference(Y: Any, Z: Any, *, up_to_scale: bool = False) -> float:
-    """Largest difference of two distances among corresponding points, as a share of the largest distance."""
+    """Return the largest difference of distances among corresponding points, as a share of the largest distance."""
     Y, Z = (np.asarray(A, dtype=np.float64) for A in (Y, Z))
     if Y.shape != Z.shape:
         return np.inf
@@ -42,7 +41,7 @@ def difference(Y: Any, Z: Any, *, up_to_scale: bool = False) -> float:
 
 
 def entrywise(Y: Any, Z: Any) -> float:
-    """Largest difference of two entries, as a share of the extent of Y."""
+    """Return the largest difference of two entries, as a share of the extent of Y."""
     Y, Z = (np.asarray(A, dtype=np.float64) for A in (Y, Z))
     if Y.shape != Z.shape:
         return np.inf
@@ -61,7 +60,7 @@ def same_bits(Y: Any, Z: Any) -> bool:
 
 
 def jittered(X: Any, seed: int, *, by_column: bool = False) -> Any:
-    """The points, each moved by at most two units in the last place of the largest entry, of all or of its column."""
+    """Return the points, each moved by at most two units in the last place of the largest entry (of all, or of its column)."""
     size = np.nanmax(np.abs(X), axis=0 if by_column else None, initial=0.0)
     moved = X + 2 * np.finfo(float).eps * size * np.random.default_rng(seed).uniform(-1, 1, X.shape)
-    return np.where(X == 0, 0.0, moved)  # counts stay counts, and sparse rows sparse
+    return np.where(X == 0, 0.0, moved)  # keep integers and sparsity

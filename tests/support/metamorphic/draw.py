@@ -1,7 +1,7 @@
 """Random compositions: a method, parameters from its declarations, points, labels and a container.
 
-Strings come from what the classes declare, numbers from the tables of the parameter tests; graphs, kernels, weights, metrics and landmarks
-are expressions of the points, written here.
+Strings come from the declarations of the classes, numbers from the tables of the parameter tests. Graphs, kernels, weights, metrics and
+landmarks are expressions of the points, listed here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from parameter_values import VALUES, strings
 from .case import ROWS, Case
 from .data import GEOMETRIES
 
-#: Estimators of other libraries keep their own promises, and are not drawn.
+#: Estimators of other libraries are not drawn.
 METHODS = (*(name for name, row in ROWS.items() if row.own), "TraceReducer")
 EXPRESSIONS: dict[str, tuple[str, ...]] = {
     "graph": (
@@ -47,12 +47,12 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
     "random_state": ("5",),
     "solver": ("'dense'", "'lanczos'", "'dense'", "'lanczos'", "'shift-invert'", "'randomised'", "'chebyshev'", "'amg'", "'factor'"),
 }  # fmt: skip
-#: Not drawn: output, deadlines and callbacks; n_jobs has a relation of its own; row numbers that points do not determine.
+#: Not drawn: output, time limits and callbacks; n_jobs, which has its own relation; row numbers, which depend on the order of the rows.
 LEFT_OUT = frozenset({
     "verbose", "callback", "time_limit", "n_jobs", "must_link", "cannot_link", "lengths", "metric_params", "embedding", "charts_",
     "label_kernel", "kernels", "n_permutations",
 })  # fmt: skip
-#: Coarser than the library's own, and few points, where a fit takes long.
+#: Coarser settings and fewer points for slow methods.
 STARTS: dict[str, tuple[tuple[str, str], ...]] = {
     "unfolding": (("tol", "0.2"),),
     "ManifoldKDR": (("tol", "0.05"),),
@@ -61,7 +61,7 @@ STARTS: dict[str, tuple[tuple[str, str], ...]] = {
     "DistortionDiscriminantAnalysis": (("distortions", "dimmed"),),
     "OrientedPCA": (("distortions", "dimmed"),),
 }
-#: What decides the route of a fit, drawn more often than the rest.
+#: Parameters that select the route of a fit are drawn more often.
 ROUTES = (
     "graph",
     "kernel",
@@ -79,7 +79,7 @@ EMBEDDINGS = ("es.LTSA(2)", "es.LaplacianEigenmaps(2)", "es.LLE(2)", "es.Isomap(
 
 @cache
 def values_of(method: str, parameter: str) -> tuple[str, ...]:
-    """Expressions that a parameter is drawn from."""
+    """Return the expressions from which a parameter is drawn."""
     if parameter in EXPRESSIONS:
         own = EXPRESSIONS[parameter]
         declared = _declared(method, parameter)
@@ -103,7 +103,7 @@ def _literal(label: str) -> bool:
 
 # ---------------------------------------------------------------------- one case
 def draw(seed: int, index: int, method: str | None = None) -> Case:
-    """The case of this number: the same for the same seed, whatever was drawn before."""
+    """Return the case with this number; it depends on the seed only, not on earlier draws."""
     rng = random.Random(f"{seed} {index}")
     name = method or METHODS[index % len(METHODS)]
     case = Case(name, _points(rng, name), seed=rng.randrange(10**6))
@@ -142,7 +142,7 @@ def _parameters(rng: random.Random, case: Case) -> list[tuple[str, str]]:
         if values:
             found[name] = rng.choice(values)
     if "landmarks" in found and "kernel" in case.has and rng.random() < 0.9:
-        found.setdefault("kernel", "es.Kernel('rbf', gamma='median')")  # which landmarks stand for the points of
+        found.setdefault("kernel", "es.Kernel('rbf', gamma='median')")  # landmarks need a kernel
     if "kernel" in found or "graph" in found:
         found.pop("metric", None)
     if "kernel" in found:
@@ -151,7 +151,7 @@ def _parameters(rng: random.Random, case: Case) -> list[tuple[str, str]]:
 
 
 def _given(rng: random.Random, params: dict[str, str]) -> str:
-    """What fit is called with; affinities where a graph is said to be precomputed and weights may be too."""
+    """Return the argument of fit; affinities if graph and weights may be precomputed."""
     if params.get("kernel") == "'precomputed'":
         return "kernel_values(X)"
     if "'precomputed'" in (params.get("graph"), params.get("metric")):

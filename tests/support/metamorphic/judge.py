@@ -1,4 +1,4 @@
-"""The verdict on a case: refused, or fitted, and the relations that were checked."""
+"""Verdict on a case: refused or fitted, with the relations that were checked."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ REFITS = 6
 
 @dataclass
 class Verdict:
-    """What became of a case. `failures` maps a relation to what is wrong; "uncaught" is the key of errors that nobody meant."""
+    """Outcome of a case. `failures` maps a relation to its error; "uncaught" is the key of unintended errors."""
 
     outcome: str = "fitted"
     refusal: str = ""
     held: list[str] = field(default_factory=list)
-    #: Relations that were missed under a warning that says so.
+    #: Violated relations for which a warning was given.
     excused: dict[str, list[str]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
 
@@ -32,7 +32,7 @@ class Verdict:
 
 
 def chosen(case: Case) -> list[str]:
-    """All relations that cost no fit, and a few of the others that are promised."""
+    """Return all relations that need no further fit, and a few of the other promised ones."""
     promised = [name for name in RELATIONS if not why_not(name, case)]
     refits = [name for name in promised if RELATIONS[name].refits and name != "containers"]
     drawn = random.Random(case.seed).sample(refits, min(REFITS, len(refits)))
@@ -40,7 +40,7 @@ def chosen(case: Case) -> list[str]:
 
 
 def judge(case: Case, relations: list[str] | None = None) -> Verdict:
-    """Fit a case and check relations; those that are promised, unless some are named."""
+    """Fit a case and check the named relations, by default promised ones."""
     verdict, trial = Verdict(), Trial(case)
     try:
         base = trial.start()
@@ -66,7 +66,7 @@ def judge(case: Case, relations: list[str] | None = None) -> Verdict:
 
 
 def check(trial: Trial, name: str) -> str:
-    """What is wrong with a relation; "" where it holds."""
+    """Return the error in a relation, or ""."""
     relation = RELATIONS[name]
     try:
         off, said = relation.check(trial)

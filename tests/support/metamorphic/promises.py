@@ -1,8 +1,8 @@
-"""What the library promises: for each relation the cases for which it does not hold, and why.
+"""Promises of the library: for each relation, the cases for which it is not promised, and why.
 
-A relation is promised for every method, graph, kernel, metric, label and geometry that no line of its table excludes. A relation that is
-promised may be missed in two ways only: the fit is refused with words, or it gives a warning of EXCUSES, which says that the result is not
-determined to more digits.
+A relation is promised for every method, graph, kernel, metric, label and geometry that no line of its table excludes. A promised relation
+may be violated in two cases only: the fit raises a deliberate error, or it gives a warning of EXCUSES, which says that the result has few
+correct digits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .data import TIED
 
 Which = Callable[[Case], bool]
 
-#: Warnings that tell the user that embeddings may differ, and why that is so.
+#: Warnings that say that embeddings may differ, and why.
 EXCUSES: dict[str, str] = {
     "PrecisionWarning": "rounding shows in the result",
     "DegenerateWarning": "eigenvalues coincide at the cut: the subspace is not unique",
@@ -29,7 +29,7 @@ EXCUSES: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Unless:
-    """Cases that a relation is not promised for."""
+    """Cases for which a relation is not promised."""
 
     reason: str
     which: Which
@@ -40,7 +40,7 @@ def method(*names: str) -> Which:
 
 
 def says(pattern: str) -> Which:
-    """Some parameter, or what is fitted, holds these words."""
+    """Return a condition: the pattern occurs in a parameter or in the argument of fit."""
     found = re.compile(pattern)
     return lambda case: found.search(case.text) is not None
 
@@ -49,7 +49,7 @@ def either(*some: Which) -> Which:
     return lambda case: any(which(case) for which in some)
 
 
-#: An iteration ends within its tolerance of an optimum: another order of the same sums ends elsewhere.
+#: Iterations that end within a tolerance of an optimum: another order of summation gives another result within it.
 ITERATED = either(
     lambda case: case.family == "unfolding",
     method(
@@ -59,7 +59,7 @@ ITERATED = either(
     lambda case: case.geometry == "missing",
     says(r"sumcor|'randomised'|'test'"),
 )
-#: Rows, or pairs of them, are drawn by their number.
+#: Rows, or pairs of rows, are drawn at random by number.
 DRAWN = either(
     says(r"landmarks=(\d|es\.)|sample=|'test'|n_permutations"),
     lambda case: case.method in ("LandmarkMDS", "LandmarkIsomap", "LandmarkMVU") and "spaced_rows" not in case.text,
@@ -70,18 +70,21 @@ _PATHS = Unless(
     lambda case: ("PathSimilarity" in case.text or "'path'" in case.text) and case.basis == "samples",
 )
 
-#: Methods whose kernel is Gaussian, of a width of its own, where kernel= is left out.
+#: Methods whose default kernel is Gaussian with an automatic width.
 _GAUSSIAN = ("KernelPCA", "KernelCCA", "SupervisedNonlinearLocalEmbedding", "KernelLearner")
 
 
 def _has_ties(case: Case) -> bool:
-    """Distances, in the space in which neighbours are sought, are equal but for rounding."""
+    """Return True if distances in the space of the neighbour search are equal up to rounding."""
     if not (case.by_neighbours or case.method == "ContourRegression" or "spaced_rows" in case.text):
         return False
     lattice = case.geometry in TIED or (case.columns == 1 and "cosine" in case.text)
     by_kernel = bool(case.get("kernel")) or case.method in _GAUSSIAN
     far = by_kernel and case.geometry in ("clusters", "outlier", "heavy_tails", "huge", "wide")
-    far |= case.get("kernel") in ("'rbf'", "'laplacian'")  # of a width of their own, whatever the extent of the points
+    far |= case.get("kernel") in (
+        "'rbf'",
+        "'laplacian'",
+    )  # with a width that does not depend on the extent of the points
     return lattice or far
 
 
@@ -93,7 +96,7 @@ TIES = Unless(
 _SEQUENCE = Unless(
     "its rows are a sequence", either(method("ActionRespectingEmbedding"), says(r"frames=|lengths=|alignment="))
 )
-#: What a sparse matrix of distances does not hold is not an edge.
+#: Missing entries of a sparse matrix of distances are not edges.
 _SPARSE_PAIRS = Unless(
     "a sparse matrix of distances is a graph, whose edges are its entries",
     lambda case: case.given != "X" and case.container in ("csr", "csc"),
@@ -243,14 +246,14 @@ IN_PARTS = frozenset({"OrientedPCA", "PCA", "PPCA", "SupervisedPCA", "LDA", "MMC
 
 
 def why_not(relation: str, case: Case) -> str:
-    """Why a relation is not promised for a case; "" where it is."""
+    """Return the reason why a relation is not promised for a case, or ""."""
     return next((unless.reason for unless in UNLESS[relation] if unless.which(case)), "")
 
 
-#: Relations that are known to be missed, for which cases, and why. They count as excused, and none should stay here for long.
+#: Known violations: relations, cases and reasons. They count as excused and should be fixed soon.
 KNOWN: tuple[tuple[str, Which, str], ...] = ()
 
 
 def known(relation: str, case: Case) -> str:
-    """Why a failure is expected; "" where it is not."""
+    """Return the reason why a failure is expected, or ""."""
     return next((reason for name, which, reason in KNOWN if name == relation and which(case)), "")

@@ -1,7 +1,7 @@
-"""What must hold between two calls of one estimator: each relation changes a case in a way whose effect is known.
+"""Relations between two calls of an estimator: each changes a case in a way whose effect is known.
 
-A relation returns how far it is missed, as a share of the extent of the embedding (0: it holds; inf: it cannot be compared), and words for
-that. For whom it is promised is said in `promises`.
+A relation returns its violation as a share of the extent of the embedding (0: it holds; inf: no comparison is possible), and a description.
+`promises` declares the cases for which it is promised.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HOLDS: Found = (0.0, "")
 
 @dataclass(frozen=True)
 class Relation:
-    """`exact`: equal bits, which no rounding excuses. `refits`: costs one more fit."""
+    """`exact`: results must be bitwise equal. `refits`: needs one more fit."""
 
     name: str
     check: Callable[[Trial], Found]
@@ -57,17 +57,17 @@ def rng_of(t: Trial, name: str) -> Any:
 
 
 def taken(y: Any, rows: Any) -> Any:
-    """Labels, or several tables of them, of some rows."""
+    """Return labels, or each of several label arrays, of some rows."""
     if y is None:
         return None
     return tuple(part[rows] for part in y) if isinstance(y, tuple) else y[rows]
 
 
 def _compared(t: Trial, other: Fit, rows: Any = None, *, up_to_scale: bool = False) -> Found:
-    """The embedding of another fit against that of the case, whose row `rows[i]` is its row i."""
+    """Compare the embedding of another fit with that of the case; row i of the former is row `rows[i]` of the latter."""
     base = t.plain()
     if other.refusal and base.refusal:
-        return HOLDS  # rounded to single precision the points may be fitted nevertheless
+        return HOLDS  # after rounding to single precision a fit may succeed
     if other.refusal or base.refusal:
         return np.inf, f"only one of the two fits is refused: {other.refusal or base.refusal}"
     Y = base.embedding if rows is None else base.embedding[rows]
@@ -76,7 +76,7 @@ def _compared(t: Trial, other: Fit, rows: Any = None, *, up_to_scale: bool = Fal
 
 
 def _apart(t: Trial, one: Any, other: Any) -> float:
-    """Largest difference of two places of new points, as a share of the extent of the embedding or of the places themselves."""
+    """Return the largest difference of two positions of new points, as a share of the extent of the embedding or of the positions."""
     extent = np.abs(t.base.embedding).max(initial=0.0)
     size = max(extent, np.abs(one).max(initial=0.0), np.finfo(float).tiny)
     return float(np.abs(np.asarray(one, dtype=np.float64) / size - np.asarray(other, dtype=np.float64) / size).max())
@@ -92,7 +92,7 @@ def _bits(one: Any, other: Any, what: str) -> Found:
 # ---------------------------------------------------------------------- one fit
 @relation("finite", exact=True, refits=False)
 def finite(t: Trial) -> Found:
-    """n rows of the width that was asked for, and every number finite; the same of new points."""
+    """Embedding and transform have the right shape and are finite."""
     Y, n = t.base.embedding, len(t.X)
     width = t.case.get("n_components")
     if Y.ndim != 2 or Y.shape[0] != n or (width.isdigit() and Y.shape[1] != int(width)):
@@ -111,7 +111,7 @@ def finite(t: Trial) -> Found:
 
 @relation("input unchanged", exact=True, refits=False)
 def input_unchanged(t: Trial) -> Found:
-    """Fit and transform write neither on X nor on y."""
+    """Fit and transform change neither X nor y."""
     X, given, y = t.case.make_points(), t.case.make_given(t.X), t.case.make_labels(t.X)
     A = CONTAINERS[t.case.container](given)
     fit = t.fit(t.X, y, given=A)
@@ -126,7 +126,7 @@ def input_unchanged(t: Trial) -> Found:
 
 @relation("transform of training rows", refits=False)
 def transform_of_training(t: Trial) -> Found:
-    """transform(X) is embedding_."""
+    """transform(X) equals embedding_."""
     Z = t.places(t.base, _contained(t))
     if isinstance(Z, str):
         return np.inf, f"the training rows are refused: {Z}"
@@ -136,15 +136,13 @@ def transform_of_training(t: Trial) -> Found:
 
 @relation("subset transform", refits=False)
 def subset_transform(t: Trial) -> Found:
-    """Rows are mapped one by one: some of them alone get the places that they get among all."""
+    """Rows are mapped independently: a subset has the same positions as among all rows."""
     rows = np.sort(rng_of(t, "subset").choice(len(t.X), max(1, len(t.X) // 3), replace=False))
     shift = 0.01 * (np.roll(t.X, 1, axis=0) - t.X) if t.case.given == "X" else None
     A = t.given if shift is None else t.X + shift
     held = CONTAINERS[t.case.container]
     full = held(A)
-    some = (
-        type(full)(sp.csr_array(full)[rows]) if sp.issparse(full) else held(A[rows])
-    )  # zeros that are stored stay stored
+    some = type(full)(sp.csr_array(full)[rows]) if sp.issparse(full) else held(A[rows])  # keep stored zeros
     whole, part = t.places(t.base, full), t.places(t.base, some)
     if isinstance(whole, str) or isinstance(part, str):
         return HOLDS if type(whole) is type(part) else (np.inf, "some of the rows are refused, and all are not")
@@ -154,7 +152,7 @@ def subset_transform(t: Trial) -> Found:
 
 @relation("new points in an array", refits=False)
 def new_points_in_an_array(t: Trial) -> Found:
-    """New points may come in another container than the points of the fit."""
+    """New points may have another container than the points of the fit."""
     A = 0.5 * (t.X + np.roll(t.X, 1, axis=0)) if t.case.given == "X" else t.given
     if t.case.container == "float32":
         A = A.astype(np.float32)
@@ -173,7 +171,7 @@ def new_points_in_an_array(t: Trial) -> Found:
 
 @relation("pickle", exact=True, refits=False)
 def pickled(t: Trial) -> Found:
-    """A pickled copy gives the same bits."""
+    """A pickled copy gives bitwise equal results."""
     copy, refusal = t.quietly(lambda: pickle.loads(pickle.dumps(t.base.estimator)))
     if refusal:
         return np.inf, f"cannot be pickled: {refusal}"
@@ -183,7 +181,7 @@ def pickled(t: Trial) -> Found:
 
 @relation("save and load", exact=True, refits=False)
 def saved(t: Trial) -> Found:
-    """A saved model gives the same bits; what cannot be saved is refused."""
+    """A loaded model gives bitwise equal results; models that cannot be saved are refused."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.eigenspan"
         copy, refusal = t.quietly(lambda: (es.save(t.base.estimator, path), es.load(path))[1])
@@ -195,7 +193,7 @@ def saved(t: Trial) -> Found:
 
 @relation("parameters", exact=True, refits=False)
 def parameters(t: Trial) -> Found:
-    """get_params describes the estimator: fit leaves parameters alone, a clone has the same."""
+    """fit does not change parameters, and a clone has the same parameters."""
     made = t.case.make_estimator(t.X)
     for name, value in made.get_params(deep=False).items():
         now = t.base.estimator.get_params(deep=False)[name]
@@ -210,14 +208,14 @@ def parameters(t: Trial) -> Found:
 # ---------------------------------------------------------------------- fits of the same
 @relation("fit twice", exact=True)
 def twice(t: Trial) -> Found:
-    """The same fit again gives the same bits."""
+    """A repeated fit gives bitwise equal results."""
     other = t.fit(t.X, t.y, container=t.case.container)
     return _bits(t.base.embedding, other.refusal or other.embedding, "a second fit")
 
 
 @relation("refit", exact=True)
 def refitted(t: Trial) -> Found:
-    """An estimator that was fitted to something else before gives the same bits."""
+    """An estimator that was fitted to other data before gives bitwise equal results."""
     made = t.case.make_estimator(t.X)
     half = np.arange(0, len(t.X), 2)
     given = t.case.make_given(t.X)
@@ -229,7 +227,7 @@ def refitted(t: Trial) -> Found:
 
 @relation("fit_transform", exact=True)
 def fit_transform(t: Trial) -> Found:
-    """fit_transform returns what fit leaves in embedding_; of two views, their variates."""
+    """fit_transform returns embedding_ of fit; for two views, their variates."""
     made, A = t.case.make_estimator(t.X), _contained(t)
     found, refusal = t.quietly(lambda: made.fit_transform(A, t.y))
     if refusal:
@@ -248,7 +246,7 @@ def jobs(t: Trial) -> Found:
 
 @relation("labels renamed")
 def renamed(t: Trial) -> Found:
-    """Names of classes are names."""
+    """The names of the classes have no effect."""
     names = {0: 17, 1: 3, 2: 8, -1: -1}
     y = np.array([names.get(label, label) for label in t.y], dtype=t.y.dtype)
     return _compared(t, t.fit(t.X, y))
@@ -256,7 +254,7 @@ def renamed(t: Trial) -> Found:
 
 @relation("containers")
 def containers(t: Trial) -> Found:
-    """The same numbers in another container give the same embedding and the same map."""
+    """The container of X has no effect on embedding and map."""
     given = t.case.make_given(t.X)
     if t.case.container == "float32":
         given = given.astype(np.float32).astype(np.float64)
@@ -272,9 +270,9 @@ def containers(t: Trial) -> Found:
 # ---------------------------------------------------------------------- fits of changed points
 @relation("last digits")
 def last_digits(t: Trial) -> Found:
-    """A change of the last digits of X changes little that can be seen, or a warning says so."""
+    """A change of the last digits of X has no visible effect, or there is a warning."""
     if t.plain().refusal:
-        return HOLDS  # rounded to single precision they may be fitted nevertheless
+        return HOLDS  # after rounding to single precision a fit may succeed
     off = t.sensitivity(by_column=True)
     return (
         0.0 if off <= 1e-3 else off
@@ -296,21 +294,21 @@ def column_order(t: Trial) -> Found:
 
 @relation("scale by two")
 def scale_by_two(t: Trial) -> Found:
-    """Points scaled by a power of two, which rounds nothing, keep the shape of their embedding."""
+    """Scaling points by a power of two, which is exact, keeps the shape of the embedding."""
     factor = 2.0 ** int(rng_of(t, "power").integers(-30, 30))
     return _compared(t, t.fit(t.X * factor, t.y), up_to_scale=True)
 
 
 @relation("scale")
 def scale(t: Trial) -> Found:
-    """Points in another unit keep the shape of their embedding."""
+    """Scaling points by another number keeps the shape of the embedding."""
     factor = 10.0 ** rng_of(t, "factor").uniform(-4, 4)
     return _compared(t, t.fit(t.X * factor, t.y), up_to_scale=True)
 
 
 @relation("rotation")
 def rotation(t: Trial) -> Found:
-    """Points turned about the origin have the same embedding."""
+    """Rotating points about the origin has no effect."""
     D = t.X.shape[1]
     Q = np.linalg.qr(rng_of(t, "rotation").standard_normal((D, D)))[0]
     return _compared(t, t.fit(t.X @ Q, t.y))
@@ -318,21 +316,21 @@ def rotation(t: Trial) -> Found:
 
 @relation("translation")
 def translation(t: Trial) -> Found:
-    """Points moved together, by a few times their extent, have the same embedding."""
+    """Shifting all points by a few times their extent has no effect."""
     shift = 3 * np.ptp(t.X, axis=0).max() * rng_of(t, "shift").standard_normal(t.X.shape[1])
     return _compared(t, t.fit(t.X + shift, t.y))
 
 
 @relation("rows doubled")
 def doubled(t: Trial) -> Found:
-    """Points that are all there twice count twice, which changes nothing but the unit."""
+    """Duplicating all points changes only the scale."""
     rows = rng_of(t, "double").permutation(np.repeat(np.arange(len(t.X)), 2))
     return _compared(t, t.fit(t.X[rows], taken(t.y, rows)), rows, up_to_scale=True)
 
 
 @relation("parts")
 def parts(t: Trial) -> Found:
-    """partial_fit of the rows in parts is fit of all."""
+    """partial_fit of the rows in chunks equals fit of all rows."""
     made = t.case.make_estimator(t.X)
     if not hasattr(made, "partial_fit"):
         return HOLDS
@@ -346,7 +344,7 @@ def parts(t: Trial) -> Found:
 
     found, refusal = t.quietly(run)
     if found is None and not refusal:
-        return HOLDS  # it waits for more rows than columns, where fit warns of correlations that mean nothing
+        return HOLDS  # partial_fit waits for more rows than columns; with fewer, fit warns of meaningless correlations
     if refusal:
         return np.inf, f"refused, and fit is not: {refusal}"
     off = difference(t.plain().embedding, found)
@@ -355,7 +353,7 @@ def parts(t: Trial) -> Found:
 
 @relation("inverse")
 def inverse(t: Trial) -> Found:
-    """transform undoes inverse_transform where the map is linear."""
+    """transform is a left inverse of inverse_transform for linear maps."""
     Y = np.asarray(t.plain().embedding)
     if not hasattr(t.plain().estimator, "inverse_transform"):
         return HOLDS

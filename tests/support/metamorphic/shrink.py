@@ -1,4 +1,4 @@
-"""A failing case made small: values are taken away while the same relation fails in the same way."""
+"""Reduction of a failing case: parameters are removed while the same relation fails in the same way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .trial import kind_of
 
 
 def explain(relation: str, case: Case) -> None:
-    """Print what becomes of one relation of a case."""
+    """Print the outcome of one relation of a case."""
     verdict = judge(case, [relation])
     said = verdict.failures.get(relation) or verdict.failures.get("uncaught")
     excused = verdict.excused.get(relation)
@@ -21,7 +21,7 @@ def explain(relation: str, case: Case) -> None:
 
 
 def shrink(case: Case, relation: str, said: str) -> Case:
-    """The case without what the failure does not need."""
+    """Return the case without the parts that the failure does not need."""
     kind = _sort(said)
 
     def fails(other: Case) -> bool:
@@ -44,7 +44,7 @@ def shrink(case: Case, relation: str, said: str) -> Case:
 
 
 def _sort(said: str) -> str:
-    """Errors by their text without numbers; missed relations all alike."""
+    """Return the kind of a failure: the error text without numbers, or the same word for all violated relations."""
     return kind_of(said) if said.startswith("uncaught") or "Error" in said else said.split(":")[0][:8]
 
 
@@ -65,5 +65,5 @@ def _smaller(case: Case) -> Iterator[Case]:
 
 
 def _needed(case: Case, name: str) -> bool:
-    """A parameter that says what X holds cannot be left out by itself."""
+    """Return True for parameters that declare the contents of X, which cannot be removed alone."""
     return "precomputed" in case.get(name) and case.given != "X"

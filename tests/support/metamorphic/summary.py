@@ -12,7 +12,7 @@ Results = dict[int, dict[str, Any]]
 
 
 def summary(results: Results, seed: int, method: str | None = None) -> str:
-    """Tables of outcomes, of relations, and of methods with failures."""
+    """Return tables of outcomes, of relations, and of methods with failures."""
     outcomes = Counter(result["outcome"] for result in results.values())
     lines = [f"{len(results)} cases: " + ", ".join(f"{count} {name}" for name, count in outcomes.most_common()), ""]
     relations: dict[str, Counter[str]] = defaultdict(Counter)
@@ -36,7 +36,7 @@ def summary(results: Results, seed: int, method: str | None = None) -> str:
 
 
 def first_of_each(results: Results, seed: int, method: str | None = None) -> list[dict[str, Any]]:
-    """The first failure of each relation, method and kind of message."""
+    """Return the first failure of each relation, method and kind of message."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for index in sorted(results):
         case = draw(seed, index, method)

@@ -1,4 +1,4 @@
-"""Fits of a case and of its changed copies, with everything that they said."""
+"""Fits of a case and of its changed versions, with their errors and warnings."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .data import CONTAINERS
 
 
 class UncaughtError(Exception):
-    """An exception that nobody meant, or a warning that is not the library's."""
+    """An unintended exception, or a warning of another library."""
 
 
 @dataclass
 class Fit:
-    """An estimator that was fitted, or the refusal."""
+    """A fitted estimator, or the text of its error."""
 
     estimator: Any = None
     refusal: str = ""
@@ -37,12 +37,12 @@ class Fit:
     embedding: Any = None
 
 
-#: Warnings of others that say what the user asked for.
+#: Warnings of other libraries about choices of the user.
 _EXPECTED = (EigenspanWarning, NotConverged)
 
 
 class Trial:
-    """One case: its points and labels, the fit of it, and fits of changed copies."""
+    """One case: its points and labels, its fit, and fits of changed versions."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -61,7 +61,7 @@ class Trial:
 
     # ------------------------------------------------------------------ calls that may be refused
     def quietly(self, run: Any) -> tuple[Any, str]:
-        """What `run` returns and "", or None and the refusal; warnings are noted."""
+        """Return the result of `run` and "", or None and the text of its error; warnings are recorded."""
         with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("always")
             try:
@@ -80,7 +80,7 @@ class Trial:
         return found, refusal
 
     def fit(self, X: Any, y: Any, *, container: str = "array", given: Any = None, estimator: Any = None) -> Fit:
-        """Fit the case to other points: the parameters are evaluated anew. `given` replaces what fit is called with."""
+        """Fit the case to other points; the parameters are evaluated again. `given` replaces the argument of fit."""
 
         def run() -> tuple[Any, Any]:
             made = self.case.make_estimator(X) if estimator is None else estimator
@@ -92,13 +92,13 @@ class Trial:
         return Fit(refusal=refusal) if found is None else Fit(found[0], embedding=found[1])
 
     def places(self, fit: Fit, A: Any) -> Any:
-        """Places of new points; a refusal is returned as text."""
+        """Return the positions of new points, or the text of an error."""
         found, refusal = self.quietly(lambda: _placed(fit.estimator, A))
         return refusal if found is None else found
 
     # ------------------------------------------------------------------ tolerance
     def sensitivity(self, *, by_column: bool = False) -> float:
-        """How far the last digits of the points move the embedding: the largest of three changes; inf where a fit is refused."""
+        """Return the sensitivity of the embedding to the last digits of the points: the largest of three changes; inf if a fit fails."""
         moved = 0.0
         for seed in range(3):
             fit = self.fit(jittered(self.X, seed, by_column=by_column), self.y)
@@ -108,7 +108,7 @@ class Trial:
         return moved
 
     def plain(self) -> Fit:
-        """The fit to the points as a plain array."""
+        """Return the fit to the points as a plain array."""
         if self.case.container == "array":
             return self.base
         if "_plain" not in vars(self):
@@ -117,7 +117,9 @@ class Trial:
 
     def tolerance(self) -> float:
         if "_tolerance" not in vars(self):
-            gap = float(getattr(self.plain().estimator, "gap_", np.inf))  # rounding turns axes by its size over the gap
+            gap = float(
+                getattr(self.plain().estimator, "gap_", np.inf)
+            )  # rounding errors divided by the gap rotate axes
             self._tolerance = max(FINE, AMPLIFICATION * self.sensitivity(), ROUNDING / max(gap, ROUNDING))
         return self._tolerance
 
@@ -137,5 +139,5 @@ def _placed(estimator: Any, A: Any) -> Any:
 
 
 def kind_of(said: str) -> str:
-    """A message without its numbers, to count alike failures together."""
+    """Return a message without numbers, to count equal failures together."""
     return re.sub(r"[-+]?\d[\d.]*(e[-+]?\d+)?", "#", said)[:100]
