@@ -249,7 +249,7 @@ TOO_MANY = {
     "ConformalEigenmaps": ["n_components=40 exceeds 10", "eigenvectors", "<= 10"],
     "ManifoldKDR": ["n_components=40", "needs only", "functions", "Use n_components <="],
 }
-SAMPLES = ["n_components=40 exceeds 29", "samples less the constant", "<= 29"]
+SAMPLES = ["n_components=40 exceeds 29", "samples", "the constant", "<= 29"]
 
 
 @over([case for case in estimators() if case.spectral])

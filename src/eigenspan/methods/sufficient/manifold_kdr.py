@@ -69,6 +69,8 @@ class ManifoldKDR(GraphEmbedding):
 
     Attributes
     ----------
+    affinity_ : Affinity
+        Edge weights (``affinity_.W``) and the rule that computed them.
     unexplained_ : float
         Share of the response's features that is left unexplained, between 0 and 1.
     n_iter_ : int
