@@ -133,7 +133,7 @@ def test_alignment_of_whole_neighbourhoods_needs_no_repair() -> None:
     assert "closed_classes" not in es.LTSA(1, n_neighbors=4).fit(two_ends(3)).diagnostics_
 
 
-def test_every_way_to_the_form_is_repaired() -> None:
+def test_graphs_are_repaired_for_every_parameter_that_builds_the_form() -> None:
     X = two_ends(5)
     plain = quietly(lambda: es.LLE(2, n_neighbors=4).fit(X))
     by_hand = es.TraceReducer(2, minimise="reconstruction", basis="samples", n_neighbors=4)
@@ -175,7 +175,7 @@ def test_undersampled_projection_of_the_repaired_graph_is_the_embedding() -> Non
     assert same_subspace(npp.embedding_, lle.embedding_, 1e-3)
 
 
-def test_a_policy_without_neighbours_is_refused() -> None:
+def test_policies_without_neighbours_are_rejected() -> None:
     X, y = two_ends(3), np.arange(28) % 2
     with pytest.raises(InputError, match=says('disconnected="connect" does not apply to graph="class"')):
         es.NPP(1, graph="class", disconnected="connect").fit(X, y)
@@ -212,7 +212,7 @@ def test_mutual_lists_hold_only_mutual_neighbours(method: Any, roll: Any) -> Non
         assert same_subspace(fitted.embedding_, Z @ V)
 
 
-def test_new_points_are_rebuilt_from_mutual_neighbours(roll: Any) -> None:
+def test_new_points_are_reconstructed_from_mutual_neighbours(roll: Any) -> None:
     X, new = roll.X[:120], roll.X[120:130]
     fitted = es.LLE(2, graph=es.KNN(22, symmetry="mutual")).fit(X)
     reach = np.sort(pairwise_distances(X), axis=1)[:, 22]
@@ -226,7 +226,7 @@ def test_new_points_are_rebuilt_from_mutual_neighbours(roll: Any) -> None:
 
 
 # ---------------------------------------------------------------------- crowds, and real data
-def test_crowds_of_barely_tied_points_are_reported() -> None:
+def test_groups_of_coinciding_points_are_reported() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((150, 3))
     W = es.KNN(6).build(X).undirected()
@@ -243,7 +243,7 @@ def test_crowds_of_barely_tied_points_are_reported() -> None:
 @pytest.mark.parametrize("name", ["umist_28x23", "digits", "usps", "coil20_32x32", "mfeat"])
 @pytest.mark.parametrize("method", [es.LLE, es.ModifiedLLE, es.NPP])
 @pytest.mark.every(3)
-def test_no_collapse_passes_silently(name: str, method: Any) -> None:
+def test_every_collapse_is_reported(name: str, method: Any) -> None:
     """Connected graphs put no more than 1 % of the points on one spot; kept ones warn of axes that cost nothing."""
     X = load_digits().data[:600] if name == "digits" else external_data(name)["X"][:1500].astype(float)
     X = np.unique(X.reshape(len(X), -1), axis=0)

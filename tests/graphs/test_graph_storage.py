@@ -33,7 +33,7 @@ METHODS = {
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("over, rows", [(DENSE, SPARSE), (SPARSE, DENSE)], ids=["dense graph", "sparse graph"])
-def test_both_give_what_a_graph_of_these_rows_gives(method, graph, over, rows):
+def test_a_given_graph_equals_a_graph_of_these_rows(method, graph, over, rows):
     make, build = METHODS[method], GRAPHS[graph]
     new = sp.csr_array(NEW) if sp.issparse(rows) else NEW
     other = quietly(lambda: make(2, graph=build(over)).fit(rows), Warning)

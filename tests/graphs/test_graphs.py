@@ -133,7 +133,7 @@ def test_coincident_rows_are_neighbours_at_distance_zero(D: int, offset: float) 
 
 
 @pytest.mark.parametrize("D, offset", [(20, 0.0), (64, 100.0), (30, 1e4)])
-def test_blocked_products_leave_no_distance_between_copies(D: int, offset: float) -> None:
+def test_blocked_products_give_distance_zero_between_duplicates(D: int, offset: float) -> None:
     X = cloud(300, D) + offset
     X[150:200] = X[:50]
     for graph in (KNN(5).build(X), Radius(1.5 * np.sqrt(2 * D)).build(X)):
@@ -141,7 +141,7 @@ def test_blocked_products_leave_no_distance_between_copies(D: int, offset: float
         assert all(found[i, 150 + i] == related[i, 150 + i] == 0.0 for i in range(50))
 
 
-def test_more_copies_than_neighbours() -> None:
+def test_more_duplicates_than_neighbours() -> None:
     X = np.vstack([np.zeros((12, 2)), cloud(20, 2) + 5])
     D = KNN(4).build(X).distances
     assert all(i != j for i, j in entries(D))
@@ -206,7 +206,7 @@ def ways(X: np.ndarray, k: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", list(ways(cloud(40), 5)))
-def test_every_way_gives_the_same_graph(name: str) -> None:
+def test_all_values_of_graph_give_the_same_graph(name: str) -> None:
     X = cloud(40)
     expected = KNN(5).build(X)
     graph = as_graph(ways(X, 5)[name], X)
@@ -502,7 +502,7 @@ def test_bridges_are_a_shortest_connection(sizes: list[int], precomputed: bool) 
     assert sum(added.values()) == pytest.approx(shortest_connection(E, found), rel=1e-6)
 
 
-def test_equally_long_bridges_make_no_ring() -> None:
+def test_bridges_of_equal_length_form_no_cycle() -> None:
     """Three pairs around a fourth, larger group, each nearest to the next at exactly the same distance."""
     groups = [[0, 1], [2, 3], [4, 5], [6, 7, 8]]
     E = np.full((9, 9), 50.0)
@@ -666,7 +666,7 @@ def test_labels(name: str) -> None:
     assert labels.tolist() == classes
 
 
-def test_a_mark_of_ones_own() -> None:
+def test_a_custom_unlabelled_marker() -> None:
     codes, classes = encode_labels(["a", "?", "b"], np.zeros((3, 1)), unlabeled="?")
     np.testing.assert_array_equal(codes, [0, -1, 1])
     assert classes.tolist() == ["a", "b"]
@@ -783,7 +783,7 @@ def test_memory_sizes_are_parsed(text: str, number: float) -> None:
     assert _resources.parse_bytes(text) == number
 
 
-def test_memory_limit_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_limit_is_enforced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EIGENSPAN_MEMORY", "1M")
     assert _resources.available_memory() == 2**20
     _resources.require(0.8 * 2**20, "A table", "Buy less.")
@@ -801,7 +801,7 @@ def test_memory_limit_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
         _resources.available_memory()
 
 
-def test_lists_lose_their_loops_whatever_their_form() -> None:
+def test_self_loops_are_removed_from_every_format() -> None:
     """Sorted and without copies, or not: zeros are edges, of an edge given twice the shorter stays, the given lists are left alone."""
     rng = np.random.default_rng(0)
     D = sp.csr_array(np.where(rng.random((30, 30)) < 0.3, rng.random((30, 30)), 0.0))

@@ -71,14 +71,16 @@ def test_new_points_join_as_training_points_do(search: str, symmetry: str) -> No
 
 @pytest.mark.parametrize("tile", [(7, 9), (51, 140), (1, 139), (50, 1)])
 @pytest.mark.parametrize("symmetry", ["union", "mutual"])
-def test_tiles_of_any_size_join_alike(tile: tuple[int, int], symmetry: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tile_size_does_not_change_the_edges(
+    tile: tuple[int, int], symmetry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     graph = KNN(7, search="exact", symmetry=symmetry).build(CLUSTERS)
     whole = dense(graph.joining().relate(NEW))
     monkeypatch.setattr("eigenspan.graphs.neighbours.joining._TILE", tile)
     np.testing.assert_allclose(dense(graph.joining().relate(NEW)), whole, atol=1e-12)
 
 
-def test_other_metrics_and_rows_of_distances_join_alike() -> None:
+def test_other_metrics_and_rows_of_distances_give_the_same_edges() -> None:
     graph = KNN(7, metric="cityblock").build(CLUSTERS)
     wanted = joined(CLUSTERS, NEW, 7, metric="cityblock")
     np.testing.assert_allclose(dense(graph.joining().relate(NEW)), wanted, atol=1e-12)
@@ -93,7 +95,7 @@ def test_radius_graphs_are_symmetric_already() -> None:
     assert not isinstance(graph.joining(), Joining)
 
 
-def test_bridges_are_nobodys_reach() -> None:
+def test_bridges_do_not_change_the_reach() -> None:
     graph = KNN(7).build(CLUSTERS)
     with pytest.warns(EigenspanWarning, match="2 components"):
         bridged, _ = ensure_connected(graph, CLUSTERS, "connect")
@@ -129,7 +131,7 @@ def test_the_conformal_scale_counts_neighbours_whose_distance_is_rounded() -> No
 
 
 @pytest.mark.parametrize("estimator", FAMILY, ids=str)
-def test_training_points_have_their_place_without_being_looked_up(estimator: Any) -> None:
+def test_training_points_keep_their_embedding_without_a_lookup(estimator: Any) -> None:
     """Nothing jumps at a training point: a billionth beside it is the same place. The walk alone was 3 to 40 % off."""
     X = make_swiss_roll(400, random_state=0)[0]
     fitted = estimator.fit(X)
@@ -155,7 +157,7 @@ def test_the_walk_takes_over_at_a_tenth_of_the_spacing() -> None:
 
 
 @pytest.mark.parametrize("method", [es.LaplacianEigenmaps(3), es.DiffusionMap(3), es.SpectralClustering(3)], ids=str)
-def test_held_out_points_land_nearer_than_by_directed_lists(method: Any) -> None:
+def test_held_out_points_have_smaller_errors_than_with_directed_lists(method: Any) -> None:
     """Against a fit that saw them: 1.7, 1.7 and 0.8 % off, by the lists of the new points alone 2.1, 2.2 and 1.1 %."""
     X = make_swiss_roll(900, random_state=0)[0]
     full, errors = method.fit(X).embedding_.copy(), []

@@ -130,7 +130,7 @@ def test_leverage_of_distances_is_that_of_their_points() -> None:
     np.testing.assert_array_equal(choose_landmarks(pairwise(X), spec, random_state=3, precomputed=True), of_points)
 
 
-def test_coincident_points_are_no_obstacle() -> None:
+def test_coincident_points_are_accepted() -> None:
     X = np.repeat(np.random.default_rng(0).standard_normal((5, 2)), 40, axis=0)
     assert choose_landmarks(X, es.Landmarks(12, choice="leverage")).size == 12
     for choice in ("maxmin", "kmeans++"):
@@ -138,7 +138,7 @@ def test_coincident_points_are_no_obstacle() -> None:
         assert len(np.unique(X[chosen], axis=0)) == 5
 
 
-def test_the_specification_is_one() -> None:
+def test_landmarks_is_a_specification() -> None:
     spec = es.Landmarks(30, choice="maxmin")
     assert clone(spec).get_params() == {"n": 30, "choice": "maxmin"}
     estimator = es.LandmarkIsomap(landmarks=spec)
@@ -267,7 +267,7 @@ def test_graphs_over_all_points_are_refused(roll: Any) -> None:
     assert_healthy(es.LLE(graph=es.KNN(8), landmarks=60).fit(roll.X).embedding_, 240)
 
 
-def test_landmarks_in_pieces(islands: Any) -> None:
+def test_landmarks_of_a_disconnected_graph(islands: Any) -> None:
     chosen = np.arange(0, 60, 2)[::-1]
     for policy in ("connect", "largest"):
         fitted = es.LaplacianEigenmaps(n_neighbors=4, landmarks=chosen, disconnected=policy).fit(islands.X)
@@ -311,7 +311,7 @@ def test_kernel_pca_on_landmarks_never_holds_all_kernel_rows(monkeypatch: pytest
     assert peak < 0.3 * 8 * 60_000 * 150
 
 
-def test_a_kernel_that_tells_no_points_apart() -> None:
+def test_a_constant_kernel() -> None:
     X = np.random.default_rng(0).standard_normal((40, 3))
     with pytest.raises(KernelError, match=r"sees no difference between the 40 points.*between 1 and 1"):
         NystromFeatures.build(lambda a, b: np.ones((a.shape[0], b.shape[0])), X, 10)
@@ -379,7 +379,7 @@ def test_geodesics_are_recovered_from_the_gram_matrix() -> None:
 
 
 @pytest.mark.parametrize("metric", ["precomputed", "cityblock"])
-def test_classical_mds_leaves_its_input_alone_and_makes_few_arrays(metric: str) -> None:
+def test_classical_mds_keeps_its_input_and_allocates_few_arrays(metric: str) -> None:
     X = np.random.default_rng(0).standard_normal((2200, 4))
     D = pairwise_distances(X, metric="cityblock")
     before = D.copy()
@@ -395,7 +395,7 @@ def test_classical_mds_leaves_its_input_alone_and_makes_few_arrays(metric: str) 
     assert abs(fitted.diagnostics_["smallest_eigenvalue"] - values[0]) < 0.02 * values[-1]
 
 
-def test_far_from_euclidean_is_seen_on_many_points_too() -> None:
+def test_non_euclidean_distances_of_many_points_are_reported() -> None:
     rng = np.random.default_rng(0)
     D = rng.random((700, 700))
     D = D + D.T
@@ -425,7 +425,7 @@ BIG = np.random.default_rng(0).standard_normal((3000, 4))
     ],
     ids=["KernelPCA", "ClassicalMDS", "Isomap", "LPP", "LandmarkMDS", "KernelPCA-landmarks", "preimage"],
 )
-def test_refusals_name_the_call_to_use(estimator: Any, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_name_the_call_to_use(estimator: Any, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EIGENSPAN_MEMORY", "30M")
     with pytest.raises(MemoryLimitError) as refusal:
         estimator.fit(BIG)

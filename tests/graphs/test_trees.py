@@ -73,7 +73,7 @@ def test_other_metrics_and_sparse_rows() -> None:
     assert edges(MST(metric="cosine").build(S)) == all_pairs(S.toarray(), 1, "cosine")[0]
 
 
-def test_ties_and_copies_leave_a_tree_of_the_least_length() -> None:
+def test_with_ties_and_duplicates_the_tree_has_the_least_length() -> None:
     grid = np.array([[i, j] for i in range(12) for j in range(9)], dtype=float)
     graph = MST().build(grid)
     assert graph.undirected().nnz == 2 * 107
@@ -98,7 +98,7 @@ def test_trees_without_a_common_edge_beside_neighbours() -> None:
     np.testing.assert_array_equal(one.indices, cdist(new, X).argmin(axis=1))
 
 
-def test_a_hub_leaves_a_forest() -> None:
+def test_a_hub_gives_a_forest() -> None:
     """All points on a star's arms have its centre for their nearest: a second tree has no edge to it."""
     X = np.vstack([np.zeros((1, 12)), 10 * np.eye(12), -10 * np.eye(12)])
     X[1:] += 1e-3 * np.random.default_rng(0).standard_normal((24, 12))
@@ -110,7 +110,7 @@ def test_a_hub_leaves_a_forest() -> None:
 
 
 @pytest.mark.parametrize("method", [es.LaplacianEigenmaps, es.Isomap, es.LLE, es.LPP, es.CommuteTimeEmbedding, es.MVU])
-def test_graph_methods_take_it(method: Any) -> None:
+def test_graph_methods_accept_spanning_trees(method: Any) -> None:
     X, _ = make_blobs(90, centers=[[0, 0, 0], [30, 0, 0], [0, 30, 5]], random_state=0)
     weights = {"weights": "binary"} if "weights" in method().get_params() else {}
     fitted = method(2, graph=MST(n_neighbors=6), **weights).fit(X)  # and no warning of a graph that falls apart
@@ -142,7 +142,7 @@ def test_saved_with_the_graph(tmp_path: Any) -> None:
     np.testing.assert_array_equal(es.load(tmp_path / "tree").transform(new), fitted.transform(new))
 
 
-def test_what_cannot_be() -> None:
+def test_invalid_specifications_are_rejected() -> None:
     X = CLOUDS["few"]
     with pytest.raises(GraphError, match=says("n_trees=4", "7 points have 21 pairs", "enough for 3 trees")):
         MST(4).build(X)

@@ -123,7 +123,7 @@ def test_distances_and_given_graphs_need_no_coordinates(tmp_path: Any) -> None:
     assert angle(*fits) < 1e-7
 
 
-def test_a_cluster_takes_rules_of_single_edges_only() -> None:
+def test_distributed_graphs_accept_rules_of_single_edges_only() -> None:
     da = pytest.importorskip("dask.array")
     X = np.random.default_rng(0).uniform(size=(400, 2))
     fitted = es.LaplacianEigenmaps(2, n_neighbors=12, weights=Tent(3.0)).fit(da.from_array(X, chunks=(100, 2)))

@@ -51,7 +51,7 @@ def test_infinity_in_a_later_part(name: str, dtype: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["PCA", "ClassicalMDS", "LandmarkMDS"])
-def test_images_beyond_the_largest_number(name: str) -> None:
+def test_embeddings_beyond_the_largest_number(name: str) -> None:
     far = X[:6].copy()
     far[3] = np.finfo(float).max
     far[3, ::2] *= -1
@@ -62,7 +62,7 @@ def test_images_beyond_the_largest_number(name: str) -> None:
         fitted(name).transform(far)
 
 
-def test_images_beyond_single_precision() -> None:
+def test_embeddings_beyond_single_precision() -> None:
     turned = np.linalg.qr(RNG.standard_normal((5, 5)))[0]
     axis = fitted("PCA", np.float32).components_[0]
     far = (np.sign(axis) * np.finfo(np.float32).max).astype(np.float32)[None]
@@ -86,6 +86,6 @@ def test_values_beyond_single_precision_are_multiplied_in_double() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e100])
-def test_goodness_of_fit_has_no_scale(scale: float) -> None:
+def test_goodness_of_fit_does_not_depend_on_the_scale(scale: float) -> None:
     found = es.ClassicalMDS(2).fit(scale * X).goodness_of_fit_
     assert found == pytest.approx(es.ClassicalMDS(2).fit(X).goodness_of_fit_, rel=1e-9)

@@ -223,7 +223,7 @@ def test_reduce_keeps_the_leading_axes(as_sparse: bool) -> None:
     assert Features.linear(np.column_stack([X[:, 0], X[:, 0]]), reduce=2).dim == 1
 
 
-def test_too_many_features_name_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_features_are_rejected_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EIGENSPAN_MEMORY", "1M")
     X = sp.random_array((300, 2000), density=0.01, random_state=np.random.default_rng(0), format="csr")
     with pytest.raises(MemoryLimitError, match="reduce=r"):
@@ -315,7 +315,7 @@ def test_kernels_that_cannot_be_used() -> None:
         Features.kernel("precomputed", KernelValues(X))
 
 
-def test_identical_points_span_nothing() -> None:
+def test_identical_points_have_rank_zero() -> None:
     assert Features.linear(np.ones((6, 3))).dim == 0
     assert Features.linear(sp.csr_array(np.ones((6, 3)))).dim == 0
     with pytest.raises(KernelError, match="no difference"):

@@ -59,7 +59,7 @@ def test_preimages_far_away() -> None:
 
 
 @pytest.mark.parametrize("kernel", ["poly", "sigmoid", "cosine", lambda A, B: (1 + A @ B.T) ** 2])
-def test_kernels_that_depend_on_the_origin_say_when_digits_go(kernel: Any) -> None:
+def test_kernels_that_depend_on_the_origin_warn_about_lost_digits(kernel: Any) -> None:
     spec = es.Kernel("sigmoid", gamma=1e-15, coef0=0) if kernel == "sigmoid" else kernel
     with pytest.warns(PrecisionWarning, match=r"digits of the features .* Move the points to the origin"):
         es.LDA(2, kernel=spec).fit(cloud(far=2.0**21), Y)
@@ -67,12 +67,12 @@ def test_kernels_that_depend_on_the_origin_say_when_digits_go(kernel: Any) -> No
         es.KernelPCA(2, kernel=kernel, gamma=1e-15 if kernel == "sigmoid" else None).fit(cloud(far=2.0**21))
 
 
-def test_near_the_origin_nothing_is_said() -> None:
+def test_no_warning_near_the_origin() -> None:
     for kernel in ("poly", "cosine", "rbf", "linear"):
         es.LDA(2, kernel=kernel).fit(cloud(), Y)
 
 
-def test_a_kernel_too_wide_for_the_data_says_so() -> None:
+def test_a_kernel_too_wide_for_the_data_warns() -> None:
     with pytest.warns(PrecisionWarning, match="larger gamma"):
         es.LDA(2, kernel=es.Kernel("rbf", gamma=1e-12)).fit(cloud(), Y)
 
@@ -84,7 +84,7 @@ def test_sparse_points_are_not_shifted() -> None:
     assert relative(sparse, full) < 1e-8
 
 
-def test_landmarks_far_away_are_those_near_by() -> None:
+def test_landmarks_do_not_depend_on_the_origin() -> None:
     near, away = (choose_landmarks(cloud(far=shift), 9, how="kmeans++") for shift in (0.0, 2.0**30))
     np.testing.assert_array_equal(near, away)
 
@@ -116,7 +116,7 @@ def test_projections_do_not_depend_on_the_origin(method: Any, wide: bool) -> Non
 
 @pytest.mark.parametrize("D", [5, 20])
 @pytest.mark.parametrize("search", ["auto", "sklearn", "radius"])
-def test_neighbours_far_away_are_those_near_by(search: str, D: int) -> None:
+def test_neighbours_do_not_depend_on_the_origin(search: str, D: int) -> None:
     X = cloud(wide=True)[:, :D]
     graph = Radius(3.0) if search == "radius" else KNN(6, search=search)
     near, away = (graph.build(X + shift) for shift in (0.0, 2.0**27))
@@ -126,7 +126,7 @@ def test_neighbours_far_away_are_those_near_by(search: str, D: int) -> None:
     np.testing.assert_allclose(new.toarray(), old.toarray(), atol=1e-7)
 
 
-def test_points_at_the_very_radius_stay_within_it() -> None:
+def test_points_at_exactly_the_radius_are_neighbours() -> None:
     X = np.random.default_rng(0).integers(0, 2, (60, 20)).astype(float)
     exact = np.sum((X[:, None] - X[None]) ** 2, axis=2) <= 9
     assert Radius(3.0).build(X).distances.nnz == exact.sum() - 60
@@ -149,7 +149,7 @@ RANGE = {
 @pytest.mark.parametrize("wide", [False, True], ids=["tall", "wide"])
 @pytest.mark.parametrize("method", RANGE.values(), ids=RANGE.keys())
 @pytest.mark.parametrize("size", [1e-300, 1e-200, 1e200, 1e300])
-def test_squares_out_of_range_are_named(method: Any, size: float, wide: bool) -> None:
+def test_squares_out_of_range_are_rejected(method: Any, size: float, wide: bool) -> None:
     what = "large that their squares overflow: divide" if size > 1 else "small that their squares vanish: multiply"
     with pytest.raises(InputError, match=what):
         method.fit(cloud(wide) * size, Y)

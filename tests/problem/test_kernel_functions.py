@@ -43,7 +43,7 @@ def points(n: int = 40) -> Any:
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 40])
-def test_the_convention_is_found_out(n: int) -> None:
+def test_the_convention_of_a_kernel_function_is_detected(n: int) -> None:
     X = points(n)
     for function in (histogram, gaussian, cosine):
         assert isinstance(as_block_kernel(function, X), RowKernel)
@@ -52,7 +52,7 @@ def test_the_convention_is_found_out(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [4, 5])
-def test_as_many_features_as_rows_mislead_nobody(n: int) -> None:
+def test_square_data_do_not_confuse_the_two_conventions(n: int) -> None:
     """Arrays of one shape broadcast: a function of rows returns a number for them, or a vector."""
     X = np.random.default_rng(0).random((n, n))
     for function in (histogram, gaussian, lambda x, y: ((x - y) ** 2).sum(axis=-1)):
@@ -71,7 +71,7 @@ def test_a_function_of_rows_is_scikit_learns(function: Any) -> None:
     np.testing.assert_array_equal(again.transform(new), ours.transform(new))
 
 
-def test_everywhere_a_kernel_goes() -> None:
+def test_every_kernel_method_accepts_a_function() -> None:
     X, y = points(60), np.arange(60) % 3
     for estimator in (es.LPP(2), es.LDA(2), es.KernelPCA(2), es.KernelPCA(2, landmarks=20), es.NPP(2, landmarks=20)):
         rows, blocks = (estimator.set_params(kernel=k).fit(X, y).transform(X + 0.01) for k in (gaussian, blockwise))
@@ -121,7 +121,7 @@ def test_all_positive_axes(kernel: str) -> None:
     assert es.KernelPCA(None, kernel=kernel, landmarks=25).fit(X).embedding_.shape[1] == (25 if kernel == "rbf" else 4)
 
 
-def test_what_happens_to_the_data_later_does_not_matter() -> None:
+def test_later_changes_of_the_data_have_no_effect() -> None:
     X = points()
     fitted = es.KernelPCA(2).fit(X)
     before = fitted.transform(X)
@@ -131,7 +131,7 @@ def test_what_happens_to_the_data_later_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("kernel", ["chi2", "additive_chi2"])
-def test_kernels_of_counts_take_arrays_that_cannot_be_written(kernel):
+def test_kernels_of_counts_accept_read_only_arrays(kernel):
     X = np.abs(np.random.default_rng(0).standard_normal((30, 4)))
     fitted = es.KernelPCA(2, kernel=kernel).fit(X)
     expected = fitted.transform(X)

@@ -98,7 +98,7 @@ def test_kernel_values_that_differ_in_the_last_digit_only_are_reported() -> None
         es.KernelPCA(2, kernel="cosine").fit(routed(1e2, 1e9).X)
 
 
-def test_landmarks_on_a_cluster_that_see_no_difference() -> None:
+def test_distributed_landmarks_with_a_constant_kernel_are_reported() -> None:
     da = pytest.importorskip("dask.array")
     p = routed(1e2, 1e9)
     lda = es.LDA(2, kernel="cosine", landmarks=LANDMARKS)

@@ -34,7 +34,7 @@ def test_the_largest_entry_is_positive() -> None:
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-15, -1e-15, 1e-9, -1e-6])
-def test_of_equal_entries_the_first_decides(noise: float) -> None:
+def test_the_first_of_equal_entries_determines_the_sign(noise: float) -> None:
     Y = np.array([[0.2], [-1.0], [1.0 + noise], [0.5]])
     assert sign_of(Y)[0] == -1
     assert sign_of(-Y)[0] == 1
@@ -84,7 +84,7 @@ def test_axes_that_the_rows_do_not_show_are_still_orthonormal() -> None:
     )
 
 
-def test_only_equal_values_are_turned() -> None:
+def test_only_axes_of_equal_values_are_rotated() -> None:
     rng = np.random.default_rng(0)
     values, W = np.array([5.0, 3.0, 3.0 * (1 - 1e-12), 1.0, 1e-16, 0.0]), rng.standard_normal((9, 6))
     assert ties_of(values, 5.0) == [slice(1, 3), slice(4, 6)]
@@ -118,7 +118,7 @@ def test_every_solver_returns_the_same_axes_of_equal_eigenvalues(solver: str) ->
     assert found.residuals.max() < 1e-9
 
 
-def test_residuals_hold_after_a_turn() -> None:
+def test_residuals_are_correct_after_a_rotation() -> None:
     values = np.array([2.0, 2.0 * (1 - 5e-9), 1.0])
     rng = np.random.default_rng(0)
     U = rotation(rng, 3)
@@ -204,7 +204,7 @@ def test_another_basis_of_equal_eigenvalues_changes_nothing(method: str, monkeyp
 
 # ---------------------------------------------------------------------- cuts through equal values
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_reduce_says_where_it_cuts_equal_variances(as_sparse: bool) -> None:
+def test_reduce_warns_if_it_cuts_equal_variances(as_sparse: bool) -> None:
     X = tables()["cube"].X * [3.0, 1.0, 1.0, 1.0, 0.5]
     X = sp.csr_array(X) if as_sparse else X
     for r in (2, 3):
@@ -229,7 +229,7 @@ def test_landmarks_that_cut_equal_eigenvalues_warn() -> None:
 
 
 @pytest.mark.parametrize("method", ["LDA", "SDA", "SODA", "SSFDA", "SupervisedPCA", "LDA-trace-ratio"])
-def test_class_means_that_coincide_leave_the_axes_open(method: str) -> None:
+def test_coinciding_class_means_do_not_determine_the_axes(method: str) -> None:
     table = tables()["sphere"]  # rows x and −x have the same label
     assert np.array_equal(table.y[:30], table.y[30:])
     assert embed(method, table)[1]["degenerate"]

@@ -60,7 +60,7 @@ def test_combinations_are_a_basis(as_sparse: bool) -> None:
 
 @both
 @pytest.mark.parametrize("decay", [1e-3, 1e-4])
-def test_small_axes_do_not_lean_on_large_ones(as_sparse: bool, decay: float) -> None:
+def test_small_axes_are_accurate_beside_large_ones(as_sparse: bool, decay: float) -> None:
     """Variances from 1 to decay²: products of the rows alone would leave few digits of the smallest."""
     rng = np.random.default_rng(1)
     Q, R = la.qr(rng.standard_normal((60, 60)))[0], la.qr(rng.standard_normal((300, 60)), mode="economic")[0]

@@ -16,7 +16,7 @@ def spectrum(n, D, variances, noise, seed=0):
 
 
 @pytest.mark.parametrize("tail", [(), (0.0,), (1e-7, 1e-12), (5e-4, 1e-13, 0.0)])
-def test_a_zero_tail_is_no_drop(tail):
+def test_a_drop_to_zero_does_not_count(tail):
     """Whatever is proved, shares of 56, 37.5 and 6.3 per cent are three axes, and five in ten thousand is not a fourth."""
     shares = np.array([0.562, 0.375, 0.063, 0.0005, *tail])
     for noise in (0.0, 1e-12, 1e-5, 1e-3):
@@ -78,7 +78,7 @@ def test_points_without_noise_have_all_their_axes():
     assert gram_dimension(np.zeros(5), 6, 0.0, 0.0) == 1
 
 
-def test_errors_of_distances_are_no_axes():
+def test_errors_of_distances_do_not_count_as_axes():
     """A matrix of errors has eigenvalues of either sign alike: those of two axes stand out."""
     for seed in range(5):
         rng, n = np.random.default_rng(seed), 150

@@ -203,7 +203,7 @@ def test_rank_does_not_depend_on_units(as_sparse: bool) -> None:
     assert Features.linear(X).dim == 10
 
 
-def test_rounding_far_away_is_no_dimension() -> None:
+def test_rounding_errors_far_from_the_origin_are_no_dimension() -> None:
     rng = np.random.default_rng(2)
     X = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 50)) + 1e8
     assert Features.linear(X).dim == 3

@@ -19,7 +19,7 @@ from .neighbours.graph import NeighbourGraph
 
 
 def class_indicator(codes: Index) -> sp.csr_array:
-    """The n×c matrix G with ``G Gᵀ = H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37]; rows of unlabelled points are empty."""
+    """Return the n×c matrix G with ``G Gᵀ = H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37]; rows of unlabelled points are empty."""
     counts = np.bincount(codes[codes >= 0])
     rows = np.flatnonzero(codes >= 0)
     return sp.csr_array((1.0 / np.sqrt(counts[codes[rows]]), (rows, codes[rows])), shape=(codes.size, counts.size))

@@ -112,7 +112,7 @@ class Pairwise:
 
     @property
     def _own(self) -> float:
-        """The weight at distance zero."""
+        """Weight at distance zero."""
         return 1.0
 
     def __matmul__(self, Z: Array) -> Array:
@@ -199,7 +199,7 @@ class RadialPairs(Pairwise):
 
     @property
     def _near(self) -> bool:
-        """f may change over any distance, so doubtful distances are always measured again."""
+        """True: f may vary over any distance, so inaccurate distances are always measured again."""
         return True
 
     def _weigh(self, w: Array, rows: Index, columns: Index) -> None:

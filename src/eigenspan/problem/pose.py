@@ -119,7 +119,7 @@ class Posed:
 
     @property
     def needs(self) -> Needs:
-        """The property that the neighbour graph behind these forms must have."""
+        """Property that the neighbour graph of these forms must have."""
         forms = vars(self.problem).values()
         return strongest("connected", *(form.needs for form in forms if isinstance(form, Form)))
 
@@ -194,7 +194,7 @@ def pose(
 
 
 def _every_point(basis: Basis, n: int) -> Form:
-    """The unit Y'Y of all points; of centred features that were made of sums it is the scatter of all rows."""
+    """Return the unit form Y'Y of all points; for centred features from sums it is the scatter of all rows."""
     if isinstance(basis, Features) and basis.sums is not None:
         return Form(n, pairs=((1.0, Scatter("everyone", None, lambda codes: identity(n))),), psd=True)
     return diagonal(basis.masses) if isinstance(basis, Samples) and basis.masses is not None else identity(n)

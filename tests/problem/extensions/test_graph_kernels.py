@@ -114,7 +114,7 @@ def test_the_values_of_a_new_point_are_harmonic(normalised: bool) -> None:
     ids=["KernelPCA", "KernelPCA-landmarks", "KernelPCA-preimage", "LPP", "NPP-landmarks", "LDA", "SupervisedPCA"],
 )  # fmt: skip
 @pytest.mark.every(2)
-def test_it_serves_any_kernel_method(spec: Any, method: Any) -> None:
+def test_graph_kernels_work_with_every_kernel_method(spec: Any, method: Any) -> None:
     estimator = clone(method).set_params(kernel=spec)
     placed = quietly(lambda: estimator.fit_transform(X, Y))
     assert relative(estimator.transform(X), placed) < 1e-6
@@ -148,7 +148,7 @@ def test_kernel_pca_of_reconstruction_is_lle() -> None:
     assert relative(kpca.transform(NEW) @ T, lle.transform(NEW)) < 1e-6
 
 
-def test_it_serves_a_machine_with_a_precomputed_kernel() -> None:
+def test_graph_kernels_work_as_precomputed_kernels_of_a_classifier() -> None:
     rows = es.HeatKernel(2.0, n_neighbors=K).bind(X)
     assert SVC(kernel="precomputed", C=100).fit(rows(X), Y).score(rows(NEW), (NEW[:, 0] > 0).astype(int)) > 0.8
 
@@ -161,7 +161,7 @@ def test_distances_are_commute_times() -> None:
 
 
 # ---------------------------------------------------------------------- graphs and data of every kind
-def test_pieces_of_a_graph_do_not_see_each_other() -> None:
+def test_different_components_have_kernel_value_zero() -> None:
     two = np.vstack([X[:60], X[60:] + 1000.0])
     with np.errstate(divide="raise", invalid="raise"):
         for spec in (
@@ -175,7 +175,7 @@ def test_pieces_of_a_graph_do_not_see_each_other() -> None:
     np.testing.assert_allclose(heat.sum(axis=1), 1.0, rtol=1e-8)  # heat is spread, and none is lost
 
 
-def test_copies_of_a_row_have_one_row_of_the_kernel() -> None:
+def test_duplicate_rows_have_equal_kernel_rows() -> None:
     repeated = np.vstack([X, X[:7]])
     matrix = es.HeatKernel(1.0, n_neighbors=K).bind(repeated)(repeated)
     assert matrix.shape == (127, 127)
@@ -209,7 +209,7 @@ def test_the_largest_part_of_a_kernel() -> None:
     assert heat.factor.shape[1] < 60
 
 
-def test_heat_that_few_eigenvectors_hold_asks_for_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_smooth_heat_kernel_needs_few_eigenvectors(monkeypatch: pytest.MonkeyPatch) -> None:
     points = make_swiss_roll(400, random_state=1)[0]
     exact = es.HeatKernel(2000.0).bind(points)(points)
     monkeypatch.setattr(functions, "_SMALL", 10)
@@ -246,7 +246,7 @@ def test_bad_specifications_are_refused(spec: Any, error: Any, words: str) -> No
         es.KernelPCA(2, kernel=spec).fit(X)
 
 
-def test_memory_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_checked_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EIGENSPAN_MEMORY", "2M")
     with pytest.raises(MemoryLimitError, match="rank="):
         es.HeatKernel(1.0).bind(cloud(600))

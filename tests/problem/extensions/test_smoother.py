@@ -120,7 +120,7 @@ def test_kernel_map_against_the_printed_formula(order: int, gamma: float, solver
     np.testing.assert_allclose(m(new), k @ A, rtol=1e-8, atol=1e-8)
 
 
-def test_only_the_nearest_take_part_in_the_kernel_map() -> None:
+def test_only_the_nearest_points_have_weights_in_the_kernel_map() -> None:
     X, new = cloud(80), cloud(20, seed=1)
     K = kernel_map(KNN(6).build(X), X, order=2, gamma=2.0, neighbours=7).rows(new).toarray()[:, :80]
     np.testing.assert_allclose(K.sum(axis=1), 1.0)
@@ -189,7 +189,7 @@ def test_points_far_away_get_finite_values(distance: float) -> None:
 
 
 @pytest.mark.parametrize("distance", np.geomspace(0.3, 30, 25))
-def test_values_stay_in_bounds_on_the_way_out(distance: float) -> None:
+def test_values_stay_bounded_away_from_the_data(distance: float) -> None:
     """Where the kernels fade nothing is divided by nothing."""
     X, F, _, _ = swiss(300, 1)
     Y, spectrum = principal_by_factor(F)
@@ -215,7 +215,7 @@ def test_coincident_rows(copies: str, solver: str) -> None:
 
 
 @pytest.mark.parametrize("n", [3, 4, 12])
-def test_a_handful_of_points(n: int) -> None:
+def test_fewer_points_than_neighbours(n: int) -> None:
     X = cloud(n, 2)
     F = (X - X.mean(axis=0)) * [2.0, 1.0]
     Y, spectrum = principal(F, 1)
@@ -254,7 +254,7 @@ def test_extensions_and_maps_survive_pickling_and_work_row_by_row() -> None:
     [Radius(1.0), KNeighborsTransformer(n_neighbors=6), KNN(6, metric="manhattan")],
     ids=["radius", "own", "l1"],
 )
-def test_any_graph_will_do(graph: Any) -> None:
+def test_every_kind_of_graph_is_accepted(graph: Any) -> None:
     """The graph gives the metric; how many neighbours it has does not matter."""
     X, F, new = cloud(80), centred_cloud(80), cloud(20, seed=1)
     Y, spectrum = principal(F)
@@ -288,7 +288,7 @@ def test_rows_of_distances(subset: bool) -> None:
         np.testing.assert_array_equal(m(cdist(X[kept], X)), Y)
 
 
-def test_what_cannot_be_used_is_refused() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     X, F = cloud(80), centred_cloud(80)
     graph, D = KNN(6).build(X), cdist(X, X)
     with pytest.raises(InputError, match="dense coordinates"):

@@ -65,7 +65,7 @@ def best(M: Any, X: Any, d: int, orthogonal: bool) -> tuple[Any, Any]:
 
 # ---------------------------------------------------------------------- the types
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_is_the_matrix_it_stands_for(kind: str, request: pytest.FixtureRequest) -> None:
+def test_every_kind_equals_its_dense_matrix(kind: str, request: pytest.FixtureRequest) -> None:
     if kind == "all in blocks":
         request.getfixturevalue("in_blocks")
     made_of = made(kind)
@@ -113,7 +113,7 @@ def test_a_point_far_from_all_others_has_no_mean() -> None:
     assert relative(M[:20, :20], residuals(AllPairs(pair_affinity(IRIS[:20], es.Heat(1.0))).matrix.to_dense())) < 1e-12
 
 
-def test_the_diagonal_counts_where_it_is() -> None:
+def test_pairs_with_and_without_their_diagonal() -> None:
     P = Pairwise(IRIS, np.ones(150), np.full(150, 2.0), (np.arange(150),))
     hollow = Pairwise(IRIS, np.ones(150), np.full(150, 2.0), (np.arange(150),), hollow=True)
     W = P.to_dense()

@@ -72,7 +72,7 @@ class SpreadGraph:
 
     @property
     def first(self) -> Index:
-        """The first row of every node, in the order of the rows."""
+        """First row of every node, in the order of the rows."""
         first = np.full(self.n, self.rows.size)
         np.minimum.at(first, self.nodes, self.rows)
         return np.sort(first)

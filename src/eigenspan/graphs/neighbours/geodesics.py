@@ -26,7 +26,7 @@ _TOGETHER, _HELD, _GROUPS = 32, 2**24, 200
 
 
 def geodesic_distances(graph: sp.csr_array, sources: Index | None = None) -> Array:
-    """Graph distances from the sources (default: every point) to all points, (q, n). Cost O(q (n log n + m)) for m edges."""
+    """Return graph distances from the sources (default: every point) to all points, (q, n). Cost O(q (n log n + m)) for m edges."""
     n = graph.shape[0]
     chosen = np.arange(n) if sources is None else np.asarray(sources)
     require_geodesics(n, len(chosen), 8)
@@ -81,7 +81,7 @@ def _together(n: int, q: int) -> int:
 
 
 def conformal_distances(graph: NeighbourGraph) -> tuple[sp.csr_array, Array]:
-    """Undirected edges rescaled by ``d_ij / √(M_i M_j)``, and M, the mean distance from i to its k nearest neighbours [conformal Isomap].
+    """Return undirected edges with lengths ``d_ij / √(M_i M_j)``, and M, the mean distance to the k nearest neighbours [conformal Isomap].
 
     M_i is the mean over the list of i, not over the points with i on their list. Bridges between components, which are longer than the
     reach of i, are rescaled but do not count. For a point with an empty list it is the mean of its undirected edges.

@@ -85,7 +85,7 @@ class WeightRule(Spec):
 
     @property
     def dependency(self) -> Dependency | None:
-        """What the weights depend on; None if it is not known."""
+        """Quantity on which the weights depend; None if it is not known."""
         return self._dependency
 
     def of_lengths(self, lengths: Array) -> Array:
@@ -365,7 +365,7 @@ class Powered(WeightRule):
 
     @property
     def dependency(self) -> Dependency | None:
-        """That of the weights; the norm of the powers depends on all edges."""
+        """Dependency of the weights, but at least on all lengths: the norm of the powers depends on all edges."""
         found = dependency_of(self.weights)
         return "lengths" if found == "length" else found
 
@@ -488,7 +488,7 @@ class Affinity:
     given: bool = False
 
     def relate(self, distances: Sparse, X: Matrix | None = None) -> Sparse:
-        """Weights of the edges from new points to training points."""
+        """Return the weights of edges from new points to training points."""
         return _weighed(self.rule, distances, X)
 
 
