@@ -34,7 +34,7 @@ class Cover:
     alone: frozenset[Item] = frozenset()
     #: Parameters that decide which way a fit goes: what is not in the pair stays at its default, for the shortest way must be tried too.
     routes: frozenset[str] = frozenset()
-    #: Begin with every value beside the defaults of every method: more fits, and fewer rows to strip.
+    #: Begin with every single value with the defaults of every method: more fits, but fewer rows to reduce.
     singles: bool = True
     #: Try only every n-th of the single values, and no other pairs. 0: everything.
     sample: int = 0
@@ -151,7 +151,7 @@ class Cover:
             seed = next(iter(self.open))
             self._cover(seed)
             self._close(*seed)
-        for key in list(self.wrong):  # what came up on the way only
+        for key in list(self.wrong):  # failures found only while other rows were reduced
             row = self.wrong[key]
             if self._allowed(row) or not any(some <= row.items() for some in (*self.known, *self.defects)):
                 self._settle(row, self.said[key])

@@ -1,4 +1,4 @@
-"""The picture of the concepts shows what the page says under it."""
+"""The figure of the concepts page agrees with its caption."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The figures of dimension show what is said of them."""
+"""The figures of dimension estimates agree with their descriptions."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 example = pytest.importorskip("dimension_figures", reason="examples/ is not part of this distribution")
 
 
-def test_spheres_even_and_snowy():
+def test_uniform_and_snowy_spheres():
     slopes = example.spheres(2000, 2)
     assert slopes["even"]["all pairs"].mean() == pytest.approx(2.0, abs=0.01)
     assert slopes["snowy"]["all pairs"].mean() == pytest.approx(1.76, abs=0.03)
@@ -30,7 +30,7 @@ def test_the_numbers_of_axes():
             assert found == [truth], title
 
 
-def test_gaussians_fall_behind(tmp_path):
+def test_dimensions_of_gaussians_are_underestimated(tmp_path):
     found = example.gaussians(1000)
     behind = [found[d][0].dimension / d for d in example.GAUSSIANS]
     assert np.all(np.diff(behind) < 0)

@@ -1,4 +1,4 @@
-"""The figure of all displays is drawn, and every panel of it shows something."""
+"""The figure of all displays is drawn, and no panel is empty."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def test_every_panel_is_filled(tmp_path, capsys):
     assert "AUC" in out
 
 
-def test_resampled_axes_turn_by_angles_between_nothing_and_a_right_one():
+def test_angles_of_resampled_axes_are_between_0_and_90_degrees():
     X, _ = example.load_digits(return_X_y=True, as_frame=True)
     angles = example.resampled_angles(X[:100], 3)
     assert angles.shape == (3, example.D)

@@ -1,4 +1,4 @@
-"""The table of what unlabelled points add: its splits, a part of it run, and the record that the documentation quotes."""
+"""The table of gains from unlabelled points: its splits, a small run, and the stored results that the documentation quotes."""
 
 import json
 import os
@@ -16,7 +16,7 @@ RECORD, EVERY_AXIS = (
 )
 
 
-def test_splits_keep_the_test_points_apart():
+def test_splits_hold_out_the_test_points():
     y = np.arange(300) % 3
     known, rest, test = few.split(y, 10, 0)
     assert (len(known), len(rest), len(test)) == (10, 190, 100)
@@ -25,7 +25,7 @@ def test_splits_keep_the_test_points_apart():
 
 
 def test_a_part_of_the_table_without_data():
-    """Classes of two clusters each: the mean of two splits of each number of labels."""
+    """Check the mean of two splits for each number of labels, on classes of two clusters each."""
     for labels in few.LABELS:
         runs = [few.run("Clusters", labels, seed) for seed in range(2)]
         for method in few.PAIRS:
@@ -42,7 +42,7 @@ def test_a_split_is_the_recorded_one():
         np.testing.assert_allclose(found[method], runs[0], atol=0.02)  # two of 117 points may be ties
 
 
-def test_the_record_says_what_the_page_says():
+def test_the_stored_results_agree_with_the_page():
     page = (ROOT / "docs" / "labels.md").read_text(encoding="utf-8")
     for line in [*few.table(RECORD).splitlines(), *few.table(EVERY_AXIS).splitlines()]:
         if line.startswith("| "):
@@ -52,6 +52,6 @@ def test_the_record_says_what_the_page_says():
         for method, g in few.gains(cell).items():
             assert g["gain"] > -1, (cell["set"], cell["labels"], method)
             assert g["error"] < 0.5, (cell["set"], cell["labels"], method)
-    for cell in EVERY_AXIS:  # what is lost there, is lost without the unlabelled cost too
+    for cell in EVERY_AXIS:  # these losses also occur without the unlabelled cost
         for method, g in few.gains(cell).items():
             assert abs(g["added"]) < 0.2, (cell["set"], method)

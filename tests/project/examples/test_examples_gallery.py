@@ -1,4 +1,4 @@
-"""Every page of the gallery shows what the paper says, or tells that it does not."""
+"""Every page of the gallery agrees with the paper, or states that it does not."""
 
 import os
 import re
@@ -14,7 +14,7 @@ ROOT = gallery.HERE.parent.parent
 
 @pytest.mark.parametrize("path", gallery.pages(), ids=lambda path: f"{path.parent.name}-{path.stem}")
 @pytest.mark.every(4)
-def test_a_page_holds(path, capsys):
+def test_statements_of_a_page_hold(path, capsys):
     plt = pytest.importorskip("matplotlib.pyplot")
     if path.stem.startswith("data_") and "EIGENSPAN_DATA" not in os.environ:
         pytest.skip("EIGENSPAN_DATA is unset: the data of this figure are not there")
@@ -29,7 +29,7 @@ def test_a_page_holds(path, capsys):
 
 
 def test_statements_about_the_circle_of_teapots_fail_for_a_flat_ring(monkeypatch, capsys):
-    """Four neighbours join two opposite views and pull the ring flat: shares, radii, order and edges all say so."""
+    """Four neighbours link two opposite views and flatten the ring: shares, radii, order and edges must show it."""
     plt = pytest.importorskip("matplotlib.pyplot")
     external_data("teapots100_38x50")
     figures = pytest.importorskip("unfolding_figures")
@@ -44,7 +44,7 @@ def test_statements_about_the_circle_of_teapots_fail_for_a_flat_ring(monkeypatch
     assert "S1, figure 1.6" in capsys.readouterr().out
 
 
-def test_what_does_not_hold_is_told():
+def test_false_statements_are_reported():
     beside = gallery.Beside("a figure", "nothing")
     beside.number("slope", 2.0, 1.9, 0.05)
     beside.below("error", "small", 0.2, 0.1)
@@ -65,7 +65,7 @@ def test_the_page_has_every_figure():
         assert (ROOT / "docs" / image).is_file()
 
 
-def test_a_page_names_its_figure_alike_in_title_and_table():
+def test_title_and_table_of_a_page_name_the_same_figure():
     for path in gallery.pages():
         assert gallery.head(path)[0].partition(":")[0] == _figure(path)
 

@@ -1,4 +1,4 @@
-"""The comparison of learned, averaged and single kernels runs, and its figures are what they say."""
+"""The comparison of learned, averaged and single kernels: it runs, and its numbers are correct."""
 
 import sys
 
@@ -38,7 +38,7 @@ def test_a_split_scores_the_unlabelled_points_only(small):
             assert share.min() >= 0
 
 
-def test_the_table_has_a_line_for_every_method_and_is_written(small, tmp_path, monkeypatch, capsys):
+def test_the_table_has_one_line_per_method_and_is_written(small, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(example, "load", lambda name: small)
     monkeypatch.setattr(sys, "argv", ["x", "--out", str(tmp_path), "--splits", "2", "--sets", "breast cancer"])
     monkeypatch.setattr(example, "PRICES", (1.0,))
@@ -50,6 +50,6 @@ def test_the_table_has_a_line_for_every_method_and_is_written(small, tmp_path, m
     assert text.count("±") == 3 * 7
 
 
-def test_data_that_are_not_there_are_left_out(monkeypatch):
+def test_missing_data_sets_are_skipped(monkeypatch):
     monkeypatch.delenv("EIGENSPAN_DATA", raising=False)
     assert example.load("ionosphere") is None

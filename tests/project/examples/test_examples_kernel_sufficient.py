@@ -10,7 +10,7 @@ from helpers import ROOT
 example = pytest.importorskip("kernel_sufficient", reason="examples/ is not part of this distribution")
 
 
-def test_the_cases_are_what_they_are_said_to_be():
+def test_the_cases_have_the_documented_properties():
     for make in (*example.CASES.values(), example.sine):
         X, y, truth = make(200, 0)
         assert len(X) == len(y) == 200
@@ -19,7 +19,7 @@ def test_the_cases_are_what_they_are_said_to_be():
     assert np.all((X > 0.7).any(axis=1))
     X, y, _ = example.case_c(20_000, 0)
     assert abs(np.corrcoef(X[:, 0], y)[0, 1]) < 0.05  # no trend,
-    assert np.corrcoef(X[:, 0] ** 2, np.abs(y))[0, 1] > 0.5  # only spread
+    assert np.corrcoef(X[:, 0] ** 2, np.abs(y))[0, 1] > 0.5  # only variance
 
 
 @pytest.mark.parametrize("name", ["A", "B"])
@@ -37,8 +37,8 @@ def test_the_picture_is_drawn(tmp_path):
     figure.savefig(tmp_path / "picture.png", dpi=20)
 
 
-def test_the_page_quotes_a_run_that_was_good_enough():
-    """Of each regression KDR's worst angle is below five degrees, in less than a minute."""
+def test_the_page_quotes_an_accurate_run():
+    """The largest angle of KDR is below five degrees for each regression, in less than a minute."""
     page = (ROOT / "docs" / "kernel-sufficient.md").read_text(encoding="utf-8")
     for name in example.CASES:
         row = re.search(rf"^\| {name} \|.*\| [\d.]+° \(worst ([\d.]+)°\), ([\d.]+) s \|$", page, re.MULTILINE)

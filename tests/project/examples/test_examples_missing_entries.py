@@ -1,4 +1,4 @@
-"""The comparison of ways to fill in missing entries runs, and its table is what it says."""
+"""The comparison of imputation methods: it runs, and its table is correct."""
 
 import sys
 
@@ -17,7 +17,7 @@ def small():
     return X, example.with_gaps(X)
 
 
-def test_gaps_are_where_they_are_said_to_be(small):
+def test_missing_entries_are_at_the_documented_positions(small):
     X, gaps = small
     assert X.shape == (400, 240)
     assert np.isnan(gaps).mean() == pytest.approx(0.3, abs=0.01)

@@ -1,4 +1,4 @@
-"""The comparisons of axes and of pictures of digits run, on small digits, and their tables are what they say."""
+"""The comparisons of axes and plots of MNIST: they run on small digits, and their tables are correct."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_the_table_and_the_figure_of_axes(tmp_path, monkeypatch, capsys):
     figures = [[float(cell) for cell in line.split("|")[3:5]] for line in lines[2:14]]
     assert len(figures) == 12
     assert all(0 <= value <= 1 for row in figures for value in row)
-    assert all(ten > two for two, ten in figures[:3])  # the vote of neighbours
+    assert all(ten > two for two, ten in figures[:3])  # majority vote of the neighbours
     assert (tmp_path / "mnist-axes.png").stat().st_size > 10_000
 
 
@@ -80,13 +80,13 @@ def test_the_table_and_the_figure_of_pictures(tmp_path, monkeypatch, capsys):
 
 
 def axes_of_tsne(given):
-    """scikit-learn's, in fewer steps."""
+    """Return t-SNE of scikit-learn with fewer iterations."""
     from sklearn.manifold import TSNE
 
     return TSNE(max_iter=300, **given)
 
 
-def test_what_would_take_very_long_is_left_out(capsys):
+def test_slow_methods_are_left_out(capsys):
     kept = pictures.there_are({"a": pictures.Way(None, most=10), "b": pictures.Way(None)}, 11)
     assert list(kept) == ["b"]
     assert "a: takes very long beyond 10 points; left out." in capsys.readouterr().out

@@ -18,7 +18,7 @@ PAPER = {"mfeat": (10, 50, 2000), "roweis": (10, 15, 390), "orl": (40, 5, 400), 
 
 @pytest.fixture(scope="module")
 def groups():
-    """Four overlapping classes of six points in 20 dimensions, and their classes."""
+    """Return points of four overlapping classes of six points in 20 dimensions, and their classes."""
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(4), 6)
     return rng.standard_normal((24, 20)) + 0.5 * rng.standard_normal((4, 20))[y], y
@@ -53,7 +53,7 @@ def test_orthogonal_methods_have_orthonormal_axes_and_the_others_do_not(groups):
         assert np.allclose(V @ V.T, np.eye(len(V)), atol=1e-10) == (name in s0.ORTHOGONAL), name
 
 
-def test_olpp_weighs_all_pairs_of_a_class_by_the_papers_kernel(groups):
+def test_olpp_weights_all_pairs_of_a_class_by_the_papers_kernel(groups):
     X, y = groups
     sigma = np.median(pdist(X)) / 2
     W = np.exp(-((squareform(pdist(X)) / sigma) ** 2)) * (y[:, None] == y)
@@ -62,7 +62,7 @@ def test_olpp_weighs_all_pairs_of_a_class_by_the_papers_kernel(groups):
     assert degrees(s0.methods(5, 6)["OLPP"].fit(X, y), V) < 1e-4
 
 
-def test_onpp_rebuilds_a_point_from_all_others_of_its_class(groups):
+def test_onpp_reconstructs_a_point_from_all_others_of_its_class(groups):
     X, y = groups
     W = np.zeros((24, 24))
     for i in range(24):
@@ -74,7 +74,7 @@ def test_onpp_rebuilds_a_point_from_all_others_of_its_class(groups):
     assert degrees(s0.methods(5, 6)["ONPP"].fit(X, y), eigh(R.T @ R)[1][:, :5]) < 1e-4
 
 
-def test_errors_are_those_of_methods_fitted_for_each_dimension(roweis):
+def test_errors_equal_those_of_separate_fits_per_dimension(roweis):
     X, y = roweis
     dims = [2, 9, 20]
     train = s0.training_rows(y, 15, seed=1)
@@ -110,7 +110,7 @@ def test_quick_mode_writes_the_page_and_its_figure(roweis, tmp_path, capsys):
     assert not (tmp_path / "images" / "s0-errors-faces.png").exists()
 
 
-def test_missing_data_are_skipped_and_named(tmp_path, monkeypatch, capsys):
+def test_missing_data_sets_are_skipped_and_named(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("EIGENSPAN_DATA", raising=False)
     assert s0.main(["--data", "orl", "--out", str(tmp_path)]) == {}
     monkeypatch.setenv("EIGENSPAN_DATA", str(tmp_path))

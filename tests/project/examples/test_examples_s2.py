@@ -1,4 +1,4 @@
-"""The reproduction of S2's tables: its splits, its table of the paper, and one small part of it run."""
+"""The reproduction of S2's tables: its splits, the numbers of the paper, and a small run."""
 
 import os
 

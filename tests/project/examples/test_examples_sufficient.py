@@ -1,4 +1,4 @@
-"""The figures of inverse regressions and of projections show what is said of them."""
+"""The figures of inverse regressions and of projections agree with their descriptions."""
 
 import os
 
@@ -21,7 +21,7 @@ def test_slices_of_five_responses():
         assert found[blind, "SIR"]["angle"] > 15
 
 
-def test_what_is_symmetric():
+def test_symmetric_responses():
     _, angles = sufficient.symmetric(400, 5)
     assert angles["SIR"][0] > 25
     assert max(angles["LAD"][0], angles["contour regression"][0]) < 15
@@ -50,5 +50,5 @@ def test_projections_of_a_sphere_are_nearly_normal():
 def test_kernel_pca_takes_noise_out_of_digits():
     errors, pictures = projective.denoise(400, 40, (64, 256))
     noisy = np.mean((pictures["noisy"] - pictures["clean"]) ** 2)
-    assert errors["PCA"][1] > 0.9 * noisy  # as many axes as pixels bring the noise back
+    assert errors["PCA"][1] > 0.9 * noisy  # with as many axes as pixels the noise remains
     assert errors["kernel PCA, fixed point"][1] < errors["kernel PCA, fixed point"][0] < 0.7 * noisy

@@ -1,4 +1,4 @@
-"""The toy figures of S2 show what the paper says of them, and not for one lucky seed only."""
+"""The toy figures of S2 agree with the paper, for several seeds."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from eigenspan import SELF
 
 toys = pytest.importorskip("toy_figures_s2", reason="examples/ is not part of this distribution")
 
-#: Figure -> (those that fail, those that find the projection, the angle of the right axis), [S2, §3.3].
+#: Figure -> (methods that fail, methods that find the projection, angle of the correct axis), [S2, §3.3].
 CLAIMS = {
     "figure_4": (("FDA", "LPP", "SS-FDA"), ("LFDA", "SS-LFDA"), 0),
     "figure_5": (("FDA", "PCA", "LFDA", "SELF"), ("LPP", "SS-LFDA"), 90),
@@ -18,20 +18,20 @@ FAILS, FINDS = 75, 95
 
 
 def holds(figure, **seed):
-    """Whether all claims of a figure hold, and the accuracies that say so."""
+    """Return True if all claims of a figure hold, and the accuracies."""
     toy, (fail, find, _) = getattr(toys, figure)(**seed), CLAIMS[figure]
     found = {name: toys.fitted(toy, toys.methods()[name])[0] for name in (*fail, *find)}
     return all(found[name] < FAILS for name in fail) and all(found[name] > FINDS for name in find), found
 
 
 @pytest.mark.parametrize("figure", CLAIMS)
-def test_the_figure_shows_what_the_paper_says(figure):
+def test_the_figure_agrees_with_the_paper(figure):
     shown, found = holds(figure)
     assert shown, found
 
 
 @pytest.mark.parametrize("figure", CLAIMS)
-def test_the_axes_that_are_found_are_the_right_ones(figure):
+def test_the_axes_are_correct(figure):
     toy, (fail, find, right) = getattr(toys, figure)(), CLAIMS[figure]
     found = {name: toys.fitted(toy, toys.methods()[name])[1] for name in (*fail, *find)}
     off = {name: abs((np.degrees(np.arctan2(V[1], V[0])) - right + 90) % 180 - 90) for name, V in found.items()}
@@ -47,7 +47,7 @@ def test_other_seeds_show_the_same(figure):
 
 
 @pytest.mark.parametrize("figure", CLAIMS)
-def test_few_points_are_labelled_and_both_classes_are(figure):
+def test_few_points_of_both_classes_are_labelled(figure):
     toy = getattr(toys, figure)()
     assert toy.known.mean() <= 0.12
     assert set(toy.y[toy.known]) == {0, 1}

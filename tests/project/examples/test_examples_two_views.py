@@ -1,4 +1,4 @@
-"""The digits in two views: the protocol, what the tables claim, and the million rows in small."""
+"""Digits in two views: the protocol, the claims of the tables, and a small version of the run with a million rows."""
 
 import os
 
@@ -30,8 +30,8 @@ def test_the_digits_are_split_and_standardised(digits):
 
 
 @with_data
-def test_the_page_says_what_is_found(digits):
-    """One row of the table of retrieval, and all of its lines on the page in the order of the methods."""
+def test_the_page_agrees_with_the_results(digits):
+    """Check one row of the table of retrieval, and the order of its lines on the page."""
     fits, asks, _, y_new = digits
     found = example.retrieval(fits, asks, y_new, ("fou", "kar"), example.methods()["CCA, ridge 0.1"])
     shares = " | ".join(f"{100 * share:.1f} %" for share in found.values())
@@ -39,7 +39,7 @@ def test_the_page_says_what_is_found(digits):
     assert f"| Fourier → Karhunen-Loève | CCA, ridge 0.1 | {shares} |" in page
 
 
-def test_places_of_the_right_one():
+def test_ranks_of_the_correct_match():
     similar = np.array([[0.9, 0.1, 0.2], [0.5, 0.4, 0.3], [0.1, 0.2, 0.3]])
     np.testing.assert_array_equal(example.ranks_of_the_right_one(similar), [0, 1, 0])
 

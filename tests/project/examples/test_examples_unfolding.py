@@ -1,4 +1,4 @@
-"""The figures of maximum variance unfolding show what is said of them."""
+"""The figures of maximum variance unfolding agree with their descriptions."""
 
 import numpy as np
 import pytest
@@ -78,7 +78,7 @@ def test_teapots_are_a_ring_unless_an_edge_crosses_it(k, across, ordered):
     assert monotone is ordered
     radius = np.linalg.norm(teapots.mvu.embedding_, axis=1)
     assert bool(np.ptp(radius) < 0.2 * radius.mean()) is ordered
-    # what the page of figure 1.6 asks of a circle, and a flat ring does not have
+    # the properties of a circle on the page of figure 1.6, which a flat ring lacks
     assert (example.roundness(teapots) >= 0.8) is ordered
     assert bool(teapots.shares()[0][1] >= 0.45) is ordered
 
@@ -105,7 +105,7 @@ def test_axes_for():
 
 # ---------------------------------------------------------------------- new points
 @pytest.mark.parametrize("extension", example.EXTENSIONS)
-def test_new_points_are_placed_within_two_per_cent_of_the_width(extension, found):
+def test_new_points_have_an_error_below_two_per_cent_of_the_width(extension, found):
     row = found[extension]
     assert row["median"] < 0.5
     assert row["p95"] < 2
@@ -113,7 +113,7 @@ def test_new_points_are_placed_within_two_per_cent_of_the_width(extension, found
     assert row["sheet"] < 1.1 * row["training"]
 
 
-def test_the_table_has_a_line_for_every_extension(found):
+def test_the_table_has_one_line_per_extension(found):
     lines = example.table(found).splitlines()
     assert len(lines) == 2 + len(example.EXTENSIONS)
     for line, name in zip(lines[2:], example.EXTENSIONS, strict=True):
