@@ -406,20 +406,7 @@ class Features:
         rows, given = kernel_rows(kernel, X, centred=landmarks is None), isinstance(X, KernelValues)
         X = X.values if given else X
         if landmarks is None:
-            n = X.shape[0]
-            require(
-                32.0 * n**2,
-                f"The {n}×{n} kernel matrix",
-                f"Pass landmarks={suggested_landmarks(n)} beside kernel= to work with that many points instead.",
-            )
-            K = gram_matrix(rows, X)
-            lost = warn_of_lost_digits(rows, K)
-            centred = K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None]
-            lift = feature_axes(rows, centred, float(np.abs(K).max()), rtol)
-            if not lost and getattr(rows, "kernel", None) == "cosine":
-                warn_of_hidden_directions(centred, lift.shape[1], X.shape[1], rtol)
-            # zero sums, as centring has it: rounding lets small axes lean on 1, where K itself is large
-            lift -= lift.mean(axis=0)
+            K, lift, lost = _full_rank(rows, X, rtol)
         else:
             chosen = choose_landmarks(
                 X, landmarks, random_state=random_state, precomputed=given, kernel=partial(rows.block, X)
@@ -440,6 +427,24 @@ class Features:
                 f"{K.max():.6g}, and nothing positive is left of them after centring."
             )
         return Features(rows, K, lift, K.mean(axis=0), relative_ridge=relative_ridge, digits_lost=lost)
+
+
+def _full_rank(rows: Any, X: Any, rtol: float) -> tuple[Array, Array, bool]:
+    """Return the kernel matrix of all points, coefficients of orthonormal axes, and whether a warning says that digits are lost."""
+    n = X.shape[0]
+    require(
+        32.0 * n**2,
+        f"The {n}×{n} kernel matrix",
+        f"Pass landmarks={suggested_landmarks(n)} beside kernel= to work with that many points instead.",
+    )
+    K = gram_matrix(rows, X)
+    lost = warn_of_lost_digits(rows, K)
+    centred = K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None]
+    lift = feature_axes(rows, centred, float(np.abs(K).max()), rtol)
+    if not lost and getattr(rows, "kernel", None) == "cosine":
+        warn_of_hidden_directions(centred, lift.shape[1], X.shape[1], rtol)
+    # zero sums, as centring has it: rounding lets small axes lean on 1, where K itself is large
+    return K, lift - lift.mean(axis=0), lost
 
 
 def masses_of(M: Form) -> Array:
