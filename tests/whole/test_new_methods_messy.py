@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     "too few points for charts": (
         lambda: es.GeodesicNullspaceAnalysis().fit(X[:4]),
-        ["at least 5 neighbours", "some have 3", "4 points that differ", "more data"],
+        ["at least 5 neighbours", "some have 3", "4 distinct points", "more data"],
     ),
     "too few points for eigenvectors": (
         lambda: es.ConformalEigenmaps().fit(X[:3]),

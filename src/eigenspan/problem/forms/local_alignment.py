@@ -150,7 +150,7 @@ def check_local(graph: sp.csr_array, points: Array, d: int, needed: int, what: s
     smallest = int(counts[counts > 0].min())  # a point without neighbours has no model and no cost
     if smallest < needed:
         raise GraphError(
-            f"{what} with n_components={d} needs at least {needed} neighbours per point, but some points have {smallest}. "
+            f"{what} with n_components={d} needs at least {needed} neighbours per point, but some have {smallest}. "
             + (
                 f"Use n_neighbors >= {needed}, or a graph= in which every point has as many (mutual neighbours are fewer)."
                 if graph.shape[0] > needed

@@ -157,7 +157,7 @@ class ByClass(PairWeights):
 
     @cached_property
     def matrix(self) -> Form:
-        return class_graph(self.classes.codes)
+        return class_graph(self.classes if isinstance(self.classes, np.ndarray) else self.classes.codes)
 
     def laplacian(self) -> Form:
         return scatter_form("within", self.classes, _class_laplacian, kills_constant=True)
