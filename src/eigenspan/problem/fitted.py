@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._diagnostics import note
-from .._types import Array, RandomState
+from .._types import Array, Index, RandomState
 from ..data.rows.storage import warn_of_rounded_columns
 from ..errors import FlatWarning, warn
 from ..numerics.eigen import Solver
@@ -112,7 +112,7 @@ class Axes:
             note(participation=points)
             if points.min() >= HANDFUL:  # otherwise almost all points coincide along an axis, which the warning says
                 warn_if_collapsed(Y)
-        if isinstance(basis, Features) and not basis.digits_lost:
+        if isinstance(basis, Features) and not basis.digits_lost and not _flat_axes(posed, spectrum)[0].size:
             warn_of_rounded_axes(basis.raw, basis.lifted(V), Y)
         sign = np.ones(Y.shape[1]) if turned else sign_of(Y)
         return Fitted(Y * sign, basis.map(V * sign, spectrum), found)
@@ -146,8 +146,8 @@ def _advice(posed: Posed, d: int) -> str:
     )
 
 
-def warn_of_flat_axes(posed: Posed, spectrum: Spectrum) -> None:
-    """Warn about axes along which the points hardly vary.
+def _flat_axes(posed: Posed, spectrum: Spectrum) -> tuple[Index, Array]:
+    """Return the axes along which the points hardly vary, and their shares of the variance.
 
     A unit form that measures the embedding excludes such axes: they are in its null space. Under V'V = I all directions have the same unit,
     and a form that vanishes along directions without variance selects them: their coordinates are rounding errors of the features. Axes
@@ -155,15 +155,21 @@ def warn_of_flat_axes(posed: Posed, spectrum: Spectrum) -> None:
     """
     problem, basis = posed.problem, posed.basis
     if not isinstance(problem, TraceProblem) or not isinstance(basis, Features) or problem.B is not None:
-        return
+        return np.empty(0, dtype=np.intp), np.empty(0)
     if problem.sense == "max" and problem.A.psd:  # PCA and relatives maximise variance
-        return
+        return np.empty(0, dtype=np.intp), np.empty(0)
     none = np.flatnonzero(np.abs(spectrum.values) <= np.sqrt(FLAT) * spectrum.norm)  # flat axes have smaller values
     shares = basis.shares_of_variance(spectrum.vectors[:, none])
-    if np.any(flat := shares <= FLAT):
-        which = ", ".join(str(j + 1) for j in none[flat])
+    return none[shares <= FLAT], shares[shares <= FLAT]
+
+
+def warn_of_flat_axes(posed: Posed, spectrum: Spectrum) -> None:
+    """Warn about axes along which the points hardly vary."""
+    flat, shares = _flat_axes(posed, spectrum)
+    if flat.size:
+        which = ", ".join(str(j + 1) for j in flat)
         warn(
-            f"The points have only {shares[flat].max():.1g} of their variance along axis {which}: orthonormal axes with objective zero "
+            f"The points have only {shares.max():.1g} of their variance along axis {which}: orthonormal axes with objective zero "
             "exist where the points do not differ, and their coordinates are rounding errors of the features. Use a method whose unit "
             "measures the embedding (LPP for OLPP, NPP for ONPP), standardise features of unlike units, keep fewer of them (reduce=, or "
             "landmarks= beside kernel=), take a kernel that varies faster (a larger gamma), or ask for fewer components.",
