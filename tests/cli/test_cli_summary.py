@@ -18,13 +18,13 @@ BUDGET = 20_000_000
 def compared(monkeypatch):
     """Record the number of ranked rows, and the number of points in each ranking."""
     seen = []
-    real = neighbours.tallied
+    real = neighbours.count_ranks
 
     def counting(data, embedding, rows, *given, **named):
         seen.append((len(rows), data.n))
         return real(data, embedding, rows, *given, **named)
 
-    monkeypatch.setattr(neighbours, "tallied", counting)
+    monkeypatch.setattr(neighbours, "count_ranks", counting)
     return seen
 
 

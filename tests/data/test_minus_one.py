@@ -135,7 +135,7 @@ def test_a_search_reads_labels_as_its_estimator_does() -> None:
 
 def test_steps_that_read_labels_must_agree_and_others_need_not() -> None:
     some = np.where(np.arange(90) % 2 == 0, TRUTH, -1)
-    with pytest.raises(InputError, match="in different ways"):
+    with pytest.raises(InputError, match="different markers of unlabelled points"):
         es.RegularizedSearch(make_pipeline(es.SSLFDA(4), es.LDA(2)), {"sslfda__gamma": [0.1]}).fit(X, some)
     steps = make_pipeline(es.LPP(4), es.SSLFDA(1))
     search = es.RegularizedSearch(steps, {"sslfda__gamma": [0.1]}).fit(X, some)

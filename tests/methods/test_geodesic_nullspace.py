@@ -148,5 +148,5 @@ def test_sums_without_triplets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_neighbours_enough_for_a_parabola() -> None:
     X, _ = roll(200)
-    with pytest.raises(GraphError, match=r"needs at least 5 neighbours .* some points have 4"):
+    with pytest.raises(GraphError, match=r"needs at least 5 neighbours .* some have 4"):
         es.GeodesicNullspaceAnalysis(2, n_neighbors=4).fit(X)

@@ -29,7 +29,7 @@ def test_embeddings_are_the_same_with_the_oldest_kernels(tmp_path: Path) -> None
 
 
 def test_number_of_embeddings() -> None:
-    assert len(tables()) * len([*NAMES, *VARIANTS]) == 650
+    assert len(tables()) * len([*NAMES, *VARIANTS]) == 689
 
 
 def test_differences_are_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

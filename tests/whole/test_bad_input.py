@@ -83,7 +83,7 @@ def test_two_samples_are_few(case: Case) -> None:
     """Two points span one dimension: it is found, or the error says why not."""
     params = {"n_components": 1} if case.id != "SpectralClustering" else {"n_clusters": 2}
     if case.id in LOCAL or case.id in ("LLTSA", "LandmarkMVU"):
-        with pytest.raises(GraphError, match=says("n_components=1 needs at least 2 neighbours", "some points have 1")):
+        with pytest.raises(GraphError, match=says("n_components=1 needs at least 2 neighbours", "some have 1")):
             case.make(**params).fit(X[:2], [0, 1])
         return
     if case.id in ("LFDA", "MFA", "LDE"):
@@ -96,7 +96,7 @@ def test_two_samples_are_few(case: Case) -> None:
         return
     if case.id == "PHD":  # the products of rows at −1 and 1 with the response cancel exactly
         with pytest.raises(LabelError, match="it bends along no axis"):
-            case.make(**params).fit(X[:2], [0, 1])
+            quietly(lambda: case.make(**params).fit(X[:2], [0, 1]))
         return
     if case.id in ("SAVE", "DirectionalRegression", "LAD"):
         with pytest.raises(LabelError, match=says("2 of 2 slices of the response have one row only", "n_slices=")):
@@ -280,7 +280,7 @@ def test_components_that_are_not_there() -> None:
     with pytest.raises(DimensionError, match=says("n_components=2", "0 positive")):
         quietly(lambda: es.KernelPCA(2, kernel=lambda a, b: -a @ b.T).fit(X))
     with pytest.raises(
-        GraphError, match=says("Hessian LLE with n_components=4 needs at least 14 neighbours", "some points have 10")
+        GraphError, match=says("Hessian LLE with n_components=4 needs at least 14 neighbours", "some have 10")
     ):
         es.HessianLLE(4).fit(X)
     with pytest.raises(InputError, match="n_clusters=31 exceeds n_samples=30"):

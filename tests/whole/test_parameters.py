@@ -61,7 +61,7 @@ def test_values_are_stored_as_they_come() -> None:
             lambda: es.LPP(neighbours=3),
             "LPP has no parameter 'neighbours'. Did you mean 'n_neighbors'? It has n_components, weights, ",
         ),
-        (lambda: es.SpectralClustering(affinity="rbf"), 'weights="heat"'),
+        (lambda: es.SpectralClustering(affinity="rbf"), "other edge weights are set by weights="),
         (lambda: es.LPP(2, 5), "LPP: too many positional arguments; its parameters are (n_components=2, *, "),
         (lambda: es.LPP(2, n_components=3), "multiple values for argument 'n_components'"),
         (lambda: es.Anchored(), "missing a required argument: 'embedding'"),

@@ -451,7 +451,7 @@ def test_negative_stored_distances_are_refused_though_a_row_is_known() -> None:
 @pytest.mark.parametrize("choice", ["random", "maxmin", "leverage"])
 def test_landmarks_of_rectangular_distances(choice: str) -> None:
     for wanted in (es.Landmarks(25, choice=choice), np.arange(25)):
-        with pytest.raises(GraphError, match=r"square; X has shape \(40, 20\)"):
+        with pytest.raises(GraphError, match=r"square matrix of precomputed distances; X has shape \(40, 20\)"):
             choose_landmarks(D[:, :20], wanted, precomputed=True)
     with pytest.raises(GraphError, match="square"):
         es.LLE(2, graph="precomputed", landmarks=es.Landmarks(25, choice=choice)).fit(D[:, :20])

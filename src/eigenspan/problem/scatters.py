@@ -108,17 +108,17 @@ class Scatter:
     kind : str
     classes : Classes, LazyClasses, PastClasses or None
         None for the scatter of all rows.
-    write : callable
+    over_codes : callable
         ``codes -> Form`` over the samples.
     """
 
     kind: Kind
     classes: Any
-    write: Callable[[Any], Form]
+    over_codes: Callable[[Any], Form]
 
     @cached_property
     def form(self) -> Form:
-        return self.write(None if self.classes is None else self.classes.codes)
+        return self.over_codes(None if self.classes is None else self.classes.codes)
 
     def __matmul__(self, Z: Array) -> Array:
         return self.form @ Z
@@ -133,17 +133,17 @@ class Scatter:
         return self.form.norm()
 
     def scaled(self, s: Array) -> Any:
-        return replace(self, write=lambda codes: self.form.scaled(s))
+        return replace(self, over_codes=lambda codes: self.form.scaled(s))
 
     def to_dense(self) -> Array:
         return self.form.to_dense()
 
 
-def scatter_form(kind: Kind, classes: Any, write: Callable[[Index], Form], kills_constant: bool = False) -> Form:
+def scatter_form(kind: Kind, classes: Any, over_codes: Callable[[Index], Form], kills_constant: bool = False) -> Form:
     """A form of one scatter. Class codes of all rows in memory are written out at once."""
     if isinstance(classes, np.ndarray):
-        return write(classes)
-    return Form(classes.n, pairs=((1.0, Scatter(kind, classes, write)),), psd=True, kills_constant=kills_constant)
+        return over_codes(classes)
+    return Form(classes.n, pairs=((1.0, Scatter(kind, classes, over_codes)),), psd=True, kills_constant=kills_constant)
 
 
 def split(M: Form) -> tuple[list[tuple[float, Scatter]], Form | None]:

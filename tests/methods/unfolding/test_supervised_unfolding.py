@@ -306,7 +306,7 @@ def test_pieces_are_named_by_their_classes(estimator: Any) -> None:
         np.repeat(["ant", "bee", "cat"], 8),
     )
     with pytest.raises(
-        DisconnectedError, match=r"3 pieces.*8 points \(class ant\); 8 points \(class bee\); 8 points \(class cat\)"
+        DisconnectedError, match=r"3 components.*8 points \(class ant\); 8 points \(class bee\); 8 points \(class cat\)"
     ):
         clone(estimator).set_params(n_neighbors=3, disconnected="raise").fit(X, y)
     with pytest.warns(DisconnectedWarning, match="3 components"):
@@ -317,7 +317,7 @@ def test_a_class_in_two_parts_needs_a_bridge_too() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((24, 2)) + np.repeat([[0, 0], [9, 0], [90, 90]], 8, axis=0), np.repeat([0, 1, 1], 8)
     method = SupervisedMVU(2, n_neighbors=3, disconnected="raise")
-    with pytest.raises(DisconnectedError, match=r"2 pieces.*16 points \(class 0, class 1\); 8 points \(class 1\)"):
+    with pytest.raises(DisconnectedError, match=r"2 components.*16 points \(class 0, class 1\); 8 points \(class 1\)"):
         method.fit(X, y)
     with pytest.warns(DisconnectedWarning, match="2 components"):
         method.set_params(disconnected="connect").fit(X, y)
@@ -386,7 +386,7 @@ def test_classes_of_one_point(data: Any) -> None:
     y = np.where(np.arange(len(X)) == 3, 3, y)
     for method in EVERY:
         assert_healthy(clone(method).set_params(n_neighbors=K).fit(X, y).embedding_, len(X))
-    with pytest.raises(LabelError, match="nothing to unfold within classes"):
+    with pytest.raises(LabelError, match="there is nothing to unfold"):
         SMVU1(2, n_neighbors=K).fit(X, np.arange(len(X)))
 
 

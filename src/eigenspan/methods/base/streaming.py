@@ -106,12 +106,14 @@ class Streaming:
             return fitted
         if "sums" in vars(sample):
             return fitted.having(moments_=sample.sums, n_samples_seen_=sample.sums.n)
+        if sample.x.lazy:
+            return fitted
         X = sample.x.values
         beside = sample.y if isinstance(sample.y, tuple) else (sample.y,)
         tables = [table.values for table in (sample.x, *beside) if isinstance(table, Points)]
         missing = self._accepted().missing != "refuse"  # type: ignore[attr-defined]
         gaps = missing and not np.isfinite(X.data if sp.issparse(X) else X).all()
-        if sample.x.lazy or gaps or not _are_cheap(tables):
+        if gaps or not _are_cheap(tables):
             return fitted
         with stage("moments"):
             y = sample.y if isinstance(sample.y, Classes) else sample.given
