@@ -1,4 +1,4 @@
-"""Parameters from declarations: a name, its type and its default, said once.
+"""Parameters from declarations of a name, a type and a default.
 
 ::
 
@@ -6,8 +6,8 @@
         weights: Weights = "heat"
         extension: Literal["nystrom", "harmonic", "barycentric"] = "nystrom"
 
-is a constructor with two keywords more than that of `GraphEmbedding`, for scikit-learn, ``help``, editors and type checkers alike, and
-what a value may be is read from its type. A subclass declares what it adds and what it changes.
+defines a constructor with two keywords more than that of `GraphEmbedding`, for scikit-learn, ``help``, editors and type checkers. The
+types determine which values are valid. A subclass declares the parameters that it adds or changes.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from ._compat import BaseEstimator, HasMethods, Interval, Options, StrOptions, m
 from .errors import ParameterError
 
 
-# ---------------------------------------------------------------------- types: what stands behind them is what is checked
+# ---------------------------------------------------------------------- types, with the constraints that are checked
 class Function(HasMethods):
-    """A function that can be called with so many values; None for any number of them."""
+    """A function that accepts this number of arguments; None for any number."""
 
     def __init__(self, arguments: int | None = None) -> None:
         super().__init__("__call__")
@@ -43,12 +43,12 @@ class Function(HasMethods):
 
 
 class _Table(HasMethods):
-    """What scikit-learn takes for an array, but for classes, text, dicts and sets, which may have a length as well."""
+    """An array-like of scikit-learn. Classes, text, dicts and sets are refused, although they may have a length."""
 
     def __init__(self) -> None:
         super().__init__("__len__")
 
-    def is_satisfied_by(self, value: Any) -> bool:
+    def is_satisfied_by(self, value: object) -> bool:
         odd = isinstance(value, type | str | bytes | dict | set)
         return not odd and bool(make_constraint("array-like").is_satisfied_by(value))
 
@@ -71,13 +71,13 @@ class TypeName:
         return tuple(each if isinstance(each, str) else each() for each in self._alternatives)
 
 
-def literal_set(values: Iterable[Any]) -> str:
-    """Values as numpydoc lists them: ``{"auto", "dense"}``."""
+def literal_set(values: Iterable[object]) -> str:
+    """Return values as numpydoc lists them: ``{"auto", "dense"}``."""
     return "{" + ", ".join(map(literal, values)) + "}"
 
 
-def literal(value: Any) -> str:
-    """A value as docstrings spell it: strings in double quotes, ``1e-5`` for ``1e-05``."""
+def literal(value: object) -> str:
+    """Return a value as docstrings spell it: strings in double quotes, ``1e-5`` for ``1e-05``."""
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, tuple):
@@ -85,13 +85,13 @@ def literal(value: Any) -> str:
     return re.sub(r"e-0(?=\d)", "e-", repr(value))
 
 
-def accepts(function: Any, *values: Any, **named: Any) -> bool:
-    """Whether the function can be called with these."""
+def accepts(function: Any, *values: object, **named: object) -> bool:
+    """Return True if the function can be called with these arguments."""
     try:
         inspect.signature(function).bind(*values, **named)
     except TypeError:
         return False
-    except ValueError:  # compiled functions have no signature to look at
+    except ValueError:  # compiled functions have no signature
         return True
     return True
 
@@ -110,7 +110,7 @@ Metric = Annotated[Any, str, Function()]
 #: The label of unlabelled points; any value is accepted.
 Marker = Annotated[Any, TypeName("int", "str", "None")]
 
-#: Names that scikit-learn uses, and what says the same here.
+#: Parameters of scikit-learn, with their equivalents here.
 _ELSEWHERE = {
     "affinity": ' Where X holds affinities, say graph="precomputed", weights="precomputed"; other edge weights are set by weights=.',
 }
@@ -123,7 +123,7 @@ _PLAIN: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class _Declared:
-    """The default of a parameter, if it has one, and whether it must be named."""
+    """Default of a parameter, if it has one, and whether it is keyword-only."""
 
     default: Any = inspect.Parameter.empty
     kw_only: bool = True
@@ -134,7 +134,7 @@ class _Declared:
 
 
 def parameter(*, default: Any = inspect.Parameter.empty, kw_only: bool = True) -> Any:
-    """Declare a parameter that a plain default cannot: one that may be given by position, or must be given."""
+    """Declare a parameter that may be positional, or that has no default."""
     return _Declared(default, kw_only)
 
 
@@ -154,7 +154,7 @@ def attribute(*, init: Literal[False] = False) -> Any:
 
 
 class _Constraints:
-    """What every parameter may be, in the words of scikit-learn's checks, worked out from the types when first asked for."""
+    """Descriptor of the constraints of scikit-learn for every parameter, computed from the types on first access."""
 
     def __get__(self, estimator: Any, cls: Any) -> dict[str, Any]:
         if "_constraints" not in vars(cls):
@@ -166,12 +166,12 @@ class _Constraints:
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(parameter, attribute))
 class Declared(BaseEstimator):
-    """Estimators and specifications whose constructor is what they and their bases declare.
+    """Estimators and specifications whose constructor follows from their declarations and those of their bases.
 
-    A parameter is a public name with a type and a value. Values are stored as they come, under their names.
+    A parameter is a public name with a type and a value. Values are stored unchanged, under their names.
     """
 
-    #: Parameters by name, what a class adds before what it inherits.
+    #: Parameters by name: those that a class adds, then those that it inherits.
     _parameters: ClassVar[dict[str, _Declared]] = {}
     _own_parameters: ClassVar[dict[str, _Declared]] = {}
     _parameter_constraints: ClassVar[Any] = _Constraints()
@@ -193,7 +193,7 @@ class Declared(BaseEstimator):
 
 
 def _ordered(cls: Any) -> dict[str, _Declared]:
-    """Those that may be given by position first; of the others, those of the class before those of its bases."""
+    """Return the parameters in order: positional ones first, then those of the class, then those of its bases."""
     found: dict[str, _Declared] = {}
     for base in cls.__mro__:
         for name, declared in vars(base).get("_own_parameters", {}).items():
@@ -217,7 +217,7 @@ def _constructor(cls: Any) -> Any:
 
 
 def bound(name: str, signature: inspect.Signature, args: Any, given: dict[str, Any]) -> inspect.BoundArguments:
-    """The arguments by parameter, defaults included; ParameterError where the class of this name does not take them."""
+    """Return the arguments by parameter, with defaults. Raise ParameterError if the class of this name does not accept them."""
     for unknown in given.keys() - signature.parameters.keys():
         near = difflib.get_close_matches(unknown, signature.parameters, n=1, cutoff=0.5)
         hint = _ELSEWHERE.get(unknown) or (f" Did you mean {near[0]!r}?" if near else "")
@@ -232,7 +232,7 @@ def bound(name: str, signature: inspect.Signature, args: Any, given: dict[str, A
 
 
 def choices(hint: Any) -> list[Any]:
-    """The constraints that a type stands for, any of which a value may satisfy."""
+    """Return the constraints of a type; a value must satisfy at least one of them."""
     kind = get_origin(hint)
     if kind is Annotated:
         return [rule for rule in hint.__metadata__ if not isinstance(rule, TypeName)] or choices(hint.__origin__)

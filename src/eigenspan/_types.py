@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
@@ -50,6 +50,8 @@ class HasShape(Protocol):
 TableLike: TypeAlias = ArrayLike | HasShape
 #: What users may pass for a vector, such as labels: an array, a list, or a column of a data frame.
 VectorLike: TypeAlias = ArrayLike | HasShape
+#: What users may pass for y: a vector, a table, several tables, or nothing.
+TargetLike: TypeAlias = ArrayLike | HasShape | Sequence[TableLike] | None
 
 
 def is_sparse(X: object) -> TypeGuard[Sparse]:

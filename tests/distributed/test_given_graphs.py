@@ -115,7 +115,7 @@ def test_borders_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["no graph", "a rule", "cosine", "path", "SSFDA"],
 )
 def test_what_needs_the_points_says_so(estimator: Any) -> None:
-    with pytest.raises(InputError, match=r"needs all rows.*stay where they are if graph= is the graph itself"):
+    with pytest.raises(InputError, match=r"needs all rows.*rows may remain distributed if graph= is the graph itself"):
         estimator.fit(cut(X, 400), cut(SOME, 400))
 
 

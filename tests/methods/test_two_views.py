@@ -528,5 +528,5 @@ def test_classes_between_add_no_parameters() -> None:
     assert [*es.CCA._parameters] == ["n_components", "ridge", "reduce", "random_state"]
     assert [*es.MultiviewCCA._parameters][:4] == ["n_components", "criterion", "ridge", "reduce"]
     for method in (es.CCA(n_components="auto"), es.MultiviewCCA(n_components="auto")):
-        with pytest.raises(InputError, match="cannot tell n_components"):
+        with pytest.raises(InputError, match="cannot determine n_components"):
             method.fit(X, X[:, :2])

@@ -90,30 +90,28 @@ def functions_of(distortions: object) -> tuple[Distortion, ...]:
     odd = [function for function in functions if not callable(function)]
     if odd or not functions:
         raise InputError(
-            f"distortions= must be a function of the rows or a list of such functions; it holds {odd[0]!r:.60}. Copies that are there "
-            "already go to fit as y."
+            f"distortions= must be a function of the rows or a list of such functions; it holds {odd[0]!r:.60}. Pass existing distorted "
+            "copies to fit as y."
             if odd
-            else "distortions=[] names no distortion: give at least one function, or None."
+            else "distortions=[] is empty: give at least one function, or None."
         )
     return functions
 
 
-def _array(values: Any, what: str) -> Array:
+def _array(values: TableLike | None, what: str) -> Array:
     """Return an array with any number of axes."""
     try:
         found = np.asarray(values)
     except ValueError as refusal:
         raise InputError(f"{what} cannot be read as a table ({refusal}).") from None
     if found.ndim > 1 and np.ma.isMaskedArray(values):
-        raise InputError(
-            f"{what} is a masked array, and what lies under a mask would be taken for data: fill it in first."
-        )
+        raise InputError(f"{what} is a masked array, and its masked values would be used as data: fill them in first.")
     return found
 
 
-def _checked(copy: Any, X: Matrix, what: str, verb: str, first: int) -> Matrix:
+def _checked(given: TableLike, X: Matrix, what: str, verb: str, first: int) -> Matrix:
     """Return a distorted version of the rows X after validation: finite numbers in the shape of X."""
-    copy = sp.csr_array(copy) if sp.issparse(copy) else _array(copy, what)
+    copy: Any = sp.csr_array(given) if sp.issparse(given) else _array(given, what)
     if copy.shape != X.shape:
         raise InputError(
             f"{what} {verb} an array of shape {copy.shape} for {X.shape[0]} rows of {X.shape[1]} features: noise is a copy less "
@@ -125,12 +123,12 @@ def _checked(copy: Any, X: Matrix, what: str, verb: str, first: int) -> Matrix:
         except (TypeError, ValueError):
             copy = None
         if copy is None:
-            raise InputError(f"{what} {verb} no real numbers, which the noise is measured in.")
+            raise InputError(f"{what} {verb} values that are not real numbers: the noise is their difference from X.")
     bad = ~np.isfinite(copy.data if sp.issparse(copy) else copy)
     if bad.any():
         where = "" if sp.issparse(copy) else ", first in row {}, column {}".format(*(np.argwhere(bad)[0] + [first, 0]))
         raise InputError(
-            f"{what} {verb} {int(bad.sum())} values that are NaN or infinite{where}: the mean square of the noise has no value. Return "
-            "finite numbers, or leave such rows as they were."
+            f"{what} {verb} {int(bad.sum())} values that are NaN or infinite{where}: the mean square of the noise is undefined. Return "
+            "finite numbers, or leave such rows unchanged."
         )
     return copy

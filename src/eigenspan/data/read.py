@@ -1,6 +1,6 @@
-"""Reading X and y: what a method declares, and the one place where it is checked.
+"""Validation of X and y by the kinds that a method declares.
 
-Here, and nowhere below, ``"precomputed"`` is looked for: a parameter of that value says that X holds pairs of points.
+No other module tests parameters for the value ``"precomputed"``, which means that X holds pairs of points.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._compat import BaseEstimator, validated
-from .._types import Matrix, TableLike
+from .._parameters import Declared
+from .._types import Matrix, TableLike, TargetLike
 from ..errors import GraphError
 from ..numerics.memory import is_lazy, refuse_lazy
 from ..numerics.nearest.metric import as_metric
@@ -25,34 +26,34 @@ from .table_checks import checked_rows, refuse_equal_names
 from .x import Affinities, Distances, KernelValues, Pairs, Points, XKind, as_rows
 from .y import LazyReader, Reader
 
-#: What X holds where this parameter is "precomputed".
+#: The kind of X if this parameter is "precomputed".
 _TABLES: dict[str, Any] = {"kernel": KernelValues, "metric": Distances, "graph": Distances}
 
 
 @dataclass(frozen=True)
 class Input:
-    """What a method accepts. A function instead of a value is called with the estimator (see `Reducer._accepted`).
+    """Declaration of the X and y that a method accepts. Functions are called with the estimator (see `Reducer._accepted`).
 
     Attributes
     ----------
     pairs : tuple of str
-        Parameters that may say ``"precomputed"``; the first that is not None decides. None of them: X holds points.
+        Parameters that may be ``"precomputed"``; the first that is not None decides. If all are None, X holds points.
     inside : str or None
         The parameter that holds the estimator whose parameters these are; None for the estimator itself.
     y : Reader or None
-        What is read from y; None where it is ignored.
+        Reader of y; None if y is ignored.
     sparse : bool
-        Sparse X is taken as it is.
+        Sparse X is accepted without conversion.
     missing : {"refuse", "allow"}
-        What to do with NaN in X.
+        Whether NaN in X is an error.
     linear : bool
-        The map is a matrix: rows of any precision may stay as they are, and no row of X is needed after the fit.
+        The map is a matrix: rows keep their precision, and no row of X is needed after the fit.
     blocks : bool
-        Rows may stay in the blocks of a Dask collection, although the method needs more of them than sums (see `rows_needed_by`).
+        Rows may stay in the blocks of a Dask collection, although the method needs more than sums over them (see `rows_needed_by`).
     instead : str
-        What to do so that they may, for messages.
+        Advice for messages: parameters with which rows may stay in these blocks.
     idle : callable or None
-        Raises where the estimator has parameters that would have no effect beside others.
+        Raises if a parameter of the estimator would have no effect because of another one.
     """
 
     pairs: tuple[str, ...] | Callable[[Any], tuple[str, ...]] = ()
@@ -68,7 +69,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Accepted:
-    """What an estimator accepts with its present parameters: the values that `Input` declares, without functions.
+    """The X and y that an estimator accepts with its present parameters: the values that `Input` declares, without functions.
 
     Attributes
     ----------
@@ -79,7 +80,7 @@ class Accepted:
     unlabeled : object
         Label of unlabelled points.
     one_pass : bool
-        Sums over the rows suffice: of many rows, the pass that adds them up looks for NaN too.
+        Sums over the rows suffice: the pass that computes them checks for NaN too.
     """
 
     name: str
@@ -99,14 +100,14 @@ class Accepted:
 RESOLVED = tuple(field.name for field in fields(Accepted) if field.name in Input.__dataclass_fields__)
 
 
-#: By the names of parameters, the values with which statistics of the rows suffice for a fit, or a test of the value.
+#: For names of parameters, the value with which statistics of the rows suffice for a fit, or a test of the value.
 Sufficient = Mapping[str, Any]
 
 
-def rows_needed_by(estimator: Any) -> str | None:
-    """The parameter for which a method needs all rows at once, empty if it does without any; None where sums over the rows suffice.
+def rows_needed_by(estimator: Declared) -> str | None:
+    """Return the parameter that makes a method need all rows, "" if it always does, and None if sums over the rows suffice.
 
-    A class declares this in ``_sums_suffice``. Where sums suffice, rows are checked for NaN in the one pass over them, they may stay in
+    A class declares this in ``_sums_suffice``. If sums suffice, rows are checked for NaN during the single pass, they may stay in
     the blocks of a Dask collection, and `Streaming` methods have ``partial_fit``.
     """
     declared: Sufficient | None = getattr(type(estimator), "_sums_suffice", None)
@@ -120,7 +121,9 @@ def rows_needed_by(estimator: Any) -> str | None:
     return None
 
 
-def read(estimator: BaseEstimator, accepted: Accepted, X: Any, y: Any) -> tuple[Sample, dict[str, Any]]:
+def read(
+    estimator: Declared, accepted: Accepted, X: TableLike, y: TargetLike
+) -> tuple[Sample[XKind, Any], dict[str, object]]:
     """Return X and y as a sample, and the attributes that scikit-learn defines for them (``n_features_in_`` and the like)."""
     points, lazy = accepted.kind is Points, is_lazy(X)
     _refuse_pairs_elsewhere(estimator, accepted)
@@ -129,7 +132,7 @@ def read(estimator: BaseEstimator, accepted: Accepted, X: Any, y: Any) -> tuple[
     if lazy:
         _refuse_lazy_rows(estimator, accepted, X)
     one_pass = accepted.one_pass and points and is_tall(X)
-    twin = copy.copy(estimator)  # the estimator itself is not changed until the fit has succeeded
+    twin = _twin(estimator)
     values = checked_rows(twin, X, accepted.sparse, accepted.missing, finite=not one_pass, least=2)
     x: XKind
     if isinstance(accepted.kind, type) and issubclass(accepted.kind, Pairs):
@@ -141,19 +144,23 @@ def read(estimator: BaseEstimator, accepted: Accepted, X: Any, y: Any) -> tuple[
         x = Points(rows if accepted.linear else _own(rows, X), one_pass)
     target = None
     if accepted.y is not None:
-        target = accepted.y.read(y, x.n, name=accepted.name, unlabeled=accepted.unlabeled)
+        given: Any = y  # each reader checks the kinds of y that it accepts
+        target = accepted.y.read(given, x.n, name=accepted.name, unlabeled=accepted.unlabeled)
     return Sample(x, target, table=values, given=y), _seen(twin)
 
 
-def _read_lazy(estimator: Any, X: Any, y: Any, accepted: Accepted) -> tuple[Sample, dict[str, Any]]:
+def _read_lazy(
+    estimator: Declared, X: TableLike, y: TargetLike, accepted: Accepted
+) -> tuple[Sample, dict[str, object]]:
     """Return rows of a Dask collection as a sample. Only the names and types of the columns are checked here."""
     rows = lazy_table(X)
     refuse_equal_names(_outline(rows))
-    twin = copy.copy(estimator)
+    twin = _twin(estimator)
     validated(twin, _outline(rows), reset=True, values=False)
     target = None
     if isinstance(accepted.y, LazyReader):
-        target = accepted.y.read_lazy(y, rows, name=accepted.name, unlabeled=accepted.unlabeled)
+        given: Any = y
+        target = accepted.y.read_lazy(given, rows, name=accepted.name, unlabeled=accepted.unlabeled)
     return Sample(Points(rows, True), target, table=rows, given=y), _seen(twin)
 
 
@@ -162,52 +169,64 @@ def _takes_blocks(accepted: Accepted) -> bool:
     return (accepted.one_pass or accepted.blocks) and (accepted.y is None or isinstance(accepted.y, LazyReader))
 
 
-def _outline(rows: LazyRows) -> Any:
-    """A table of no rows, with the names of the columns where they have any."""
+def _outline(rows: LazyRows) -> TableLike:
+    """Return a table of no rows, with the names of the columns if they have any."""
     return rows.meta if hasattr(rows.meta, "columns") else np.empty((0, rows.width), rows.dtype)
 
 
-def _refuse_lazy_rows(estimator: Any, accepted: Accepted, X: Any) -> None:
+def _refuse_lazy_rows(estimator: Declared, accepted: Accepted, X: TableLike) -> None:
     asks = rows_needed_by(estimator)
-    ways = "; landmarks=m lets m rows stand for all of them" if _stays_by_landmarks(estimator) else accepted.instead
+    ways = "; landmarks=m fits m of the rows instead" if _stays_by_landmarks(estimator) else accepted.instead
     why = f"{accepted.name}{f' with {asks}' if asks else ''} needs all rows in the memory of one process{ways}"
     refuse_lazy(X, why=why)
 
 
-def _stays_by_landmarks(estimator: Any) -> bool:
-    """With landmarks, its rows could stay where they are."""
-    twin = copy.copy(estimator)
+def _stays_by_landmarks(estimator: Declared) -> bool:
+    """Return True if rows may stay in Dask blocks when ``landmarks=`` is set."""
+    twin: Any = copy.copy(estimator)
     if not hasattr(twin, "landmarks") or twin.landmarks is not None:
         return False
     twin.landmarks = 1
     return _takes_blocks(twin._accepted())
 
 
-def read_part(estimator: Any, X: TableLike, *, first: bool) -> tuple[Matrix, dict[str, Any]]:
-    """Return rows that are added to a fit, and the attributes that scikit-learn defines for X. Sums over the rows look for NaN."""
-    accepted: Accepted = estimator._accepted()
-    finite, twin = not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)), copy.copy(estimator)
+class Accepts(Protocol):
+    """An estimator that declares the X and y it accepts."""
+
+    def _accepted(self) -> Accepted: ...
+
+
+def _twin(estimator: object) -> BaseEstimator:
+    """Return a shallow copy: the estimator itself is not changed until the fit has succeeded."""
+    return cast(BaseEstimator, copy.copy(estimator))
+
+
+def read_part(estimator: Accepts, X: TableLike, *, first: bool) -> tuple[Matrix, dict[str, object]]:
+    """Return rows that are added to a fit, and the attributes that scikit-learn defines for X. Sums over the rows check for NaN."""
+    accepted = estimator._accepted()
+    finite, twin = not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)), _twin(estimator)
     return checked_rows(twin, X, accepted.sparse, accepted.missing, finite=finite, reset=first), _seen(twin)
 
 
-def read_new_lazy(estimator: Any, X: Any) -> LazyRows:
+def read_new_lazy(estimator: Declared, X: TableLike) -> LazyRows:
     """Return new points of a Dask collection; their values are checked by the workers."""
     rows = lazy_table(X)
     validated(estimator, _outline(rows), reset=False, values=False)
     return rows
 
 
-def read_new(estimator: Any, X: TableLike) -> tuple[Matrix, Matrix]:
-    """Return new points after validation, and the same rows as the map takes them."""
-    accepted: Accepted = estimator._accepted()
+def read_new(estimator: Accepts, X: TableLike) -> tuple[Matrix, Matrix]:
+    """Return new points after validation, and these rows in the format of the map."""
+    accepted = estimator._accepted()
     # a linear map turns NaN into NaN, so its result can be checked instead
     finite = not (accepted.linear and accepted.kind is Points and isinstance(X, np.ndarray))
-    values = checked_rows(estimator, X, accepted.sparse, accepted.missing, finite=finite, reset=False)
+    scikit = cast(BaseEstimator, estimator)
+    values = checked_rows(scikit, X, accepted.sparse, accepted.missing, finite=finite, reset=False)
     values = accepted.kind.accept_new(values)
     return values, as_rows(values, accepted.linear)
 
 
-def kind_of(owner: Any, pairs: tuple[str, ...]) -> type[XKind]:
+def kind_of(owner: object, pairs: tuple[str, ...]) -> type[XKind]:
     """Return the kind of X: the first parameter in `pairs` that is not None decides."""
     for name in pairs:
         value = getattr(owner, name, None)
@@ -225,14 +244,15 @@ def is_precomputed(value: object) -> bool:
     return isinstance(name, str) and name == "precomputed"
 
 
-def _refuse_pairs_elsewhere(estimator: Any, accepted: Accepted) -> None:
-    """Raise if ``graph=`` and ``metric=`` contradict each other, or say that X holds distances where the method needs coordinates."""
+def _refuse_pairs_elsewhere(estimator: Declared, accepted: Accepted) -> None:
+    """Raise if ``graph=`` and ``metric=`` contradict each other, or imply distances in X although the method needs coordinates."""
     if not hasattr(estimator, "graph"):
         return
     graph, metric = estimator.graph, getattr(estimator, "metric", None)
     if hasattr(estimator, "metric"):
-        refuse_two_metrics(graph, metric, estimator.metric_params)
-        as_metric("euclidean" if metric is None else metric, estimator.metric_params)
+        parameters = getattr(estimator, "metric_params", None)
+        refuse_two_metrics(graph, metric, parameters)
+        as_metric("euclidean" if metric is None else metric, parameters)
     if "graph" not in accepted.pairs and is_precomputed(metric if graph is None else graph):
         raise GraphError(
             f'{accepted.name} maps coordinates, so X cannot hold distances as graph="precomputed" says: pass X and the graph '
@@ -240,22 +260,22 @@ def _refuse_pairs_elsewhere(estimator: Any, accepted: Accepted) -> None:
         )
 
 
-def _seen(twin: Any) -> dict[str, Any]:
+def _seen(twin: object) -> dict[str, object]:
     """Return the attributes that scikit-learn's validation has set."""
     return {name: vars(twin)[name] for name in ("n_features_in_", "feature_names_in_") if name in vars(twin)}
 
 
-def _own(values: Matrix, X: Any) -> Matrix:
-    """Return a copy of rows that share memory with X: the map keeps them, and the caller may overwrite X. Files are not copied."""
+def _own(values: Matrix, X: TableLike) -> Matrix:
+    """Copy rows that share memory with X: the map keeps them, and the caller may overwrite X. Files are not copied."""
     if sp.issparse(values):
-        shared = getattr(X, "format", "") == "csr" and np.shares_memory(values.data, X.data)
+        shared = getattr(X, "format", "") == "csr" and np.shares_memory(values.data, sp.csr_array(X).data)
     else:
         shared = not on_disk(values) and np.may_share_memory(values, np.asarray(X))
     return values.copy() if shared else values
 
 
-def refuse_two_metrics(graph: object, metric: object, parameters: dict[str, Any] | None) -> None:
-    """Raise if a graph and ``metric=`` compare points in different ways."""
+def refuse_two_metrics(graph: object, metric: object, parameters: dict[str, object] | None) -> None:
+    """Raise if a graph and ``metric=`` specify different metrics."""
     if graph is None or (metric is None and parameters is None):
         return
     if isinstance(graph, str) and isinstance(metric, str) and graph == metric and parameters is None:
@@ -264,6 +284,6 @@ def refuse_two_metrics(graph: object, metric: object, parameters: dict[str, Any]
         given = f"metric={metric!r}" + ("" if parameters is None else f", metric_params={parameters!r}")
         shown = repr(graph) if isinstance(graph, str) or hasattr(graph, "get_params") else f"a {type(graph).__name__}"
         raise GraphError(
-            f"{given} and graph={shown} both say how points are compared, and not the same. Give the metric in the graph, as in "
+            f"{given} and graph={shown} specify different metrics. Give the metric in the graph, as in "
             "KNN(10, metric=...), or leave graph= out and set n_neighbors= and metric=."
         )

@@ -1,19 +1,19 @@
-"""Choosing a few points to stand for all."""
+"""Choice of landmark points."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from .._checks import Spec
 from .._documented import documented
 from .._parameters import Count, parameter
-from .._types import Array, Index
+from .._types import Array, Index, Matrix, RandomState, is_sparse
 from ..errors import GraphError, InputError
 from ..numerics.eigen import dense
 from ..numerics.factor.pivoted import EQUAL, first_largest, pivoted_cholesky
@@ -23,7 +23,7 @@ from ..numerics.nearest.metric import median_width, point_distances
 #: ``(i, j) -> K[i, j]`` for two arrays of row numbers.
 KernelBlock = Callable[[Index, Index], Array]
 
-#: Numbers of kernel values held at once.
+#: Number of kernel values held at once.
 _BLOCK = 2**22
 
 
@@ -65,32 +65,36 @@ class Landmarks(Spec):
     choice: Choice = "random"
 
 
+#: The landmarks as a number, a specification or row numbers.
+LandmarksLike: TypeAlias = int | Landmarks | ArrayLike
+
+
 def suggested_landmarks(n: int, most: int = 1000) -> int:
-    """The number an error message proposes for n points: a tenth of them, at most `most`."""
+    """Return the number of landmarks that an error message proposes for n points: a tenth of them, at most `most`."""
     return max(2, min(most, n // 10))
 
 
 def choose_landmarks(
-    X: Any,
-    landmarks: Any,
+    X: Matrix,
+    landmarks: LandmarksLike,
     *,
     how: str = "random",
-    random_state: Any = 0,
+    random_state: RandomState = 0,
     precomputed: bool = False,
     kernel: KernelBlock | None = None,
 ) -> Index:
-    """Indices of landmark points.
+    """Return the indices of landmark points.
 
     Parameters
     ----------
     landmarks : int, Landmarks or array of int
-        How many, how, or which.
+        Their number, a specification, or the row numbers.
     how : {"random", "maxmin", "cholesky", "kmeans++", "leverage"}
-        The choice where only a number is given.
+        The rule if `landmarks` is a number.
     precomputed : bool
         X holds distances, or with `kernel` the kernel's values.
     kernel : callable, optional
-        ``(i, j) -> K[i, j]``: whose pivots or leverage count.
+        ``(i, j) -> K[i, j]``: the kernel whose pivots or leverage scores are used.
     """
     n = X.shape[0]
     if precomputed and X.shape[1] != n:
@@ -102,7 +106,7 @@ def choose_landmarks(
     rng = check_random_state(random_state)
     if how == "random":
         return np.sort(rng.choice(n, size=m, replace=False))
-    if precomputed and issparse(X):
+    if precomputed and is_sparse(X):
         raise InputError(
             f'Landmarks by "{how}" compare all distances, and X is a sparse matrix of {X.nnz} of {n * n}: use '
             'Landmarks(n, choice="random"), give row numbers, or pass all distances as an array.'
@@ -116,9 +120,9 @@ def choose_landmarks(
     return _seeds(X, m, rng) if how == "kmeans++" else _maxmin(X, m, rng, precomputed)
 
 
-def check_landmarks(landmarks: Any, n: int, how: str = "random") -> Landmarks | Index:
-    """How many of n points are wanted and how, or which; refused before any is chosen where that cannot be."""
-    landmarks = Landmarks(landmarks, choice=how) if isinstance(landmarks, Integral) else landmarks  # type: ignore[arg-type]
+def check_landmarks(landmarks: LandmarksLike, n: int, how: str = "random") -> Landmarks | Index:
+    """Return the specification of landmarks among n points, or their row numbers. Raise if there are too many or the rows are invalid."""
+    landmarks = Landmarks(landmarks, choice=how) if isinstance(landmarks, Integral) else landmarks
     if isinstance(landmarks, Landmarks):
         landmarks.check()
         if landmarks.n > n:
@@ -131,7 +135,7 @@ def check_landmarks(landmarks: Any, n: int, how: str = "random") -> Landmarks | 
     return given.astype(np.intp)
 
 
-def _maxmin(X: Any, m: int, rng: Any, precomputed: bool) -> Index:
+def _maxmin(X: Matrix, m: int, rng: np.random.RandomState, precomputed: bool) -> Index:
     walk = [int(rng.randint(X.shape[0]))]
     nearest = np.full(X.shape[0], np.inf)
     for _ in range(m - 1):
@@ -141,14 +145,14 @@ def _maxmin(X: Any, m: int, rng: Any, precomputed: bool) -> Index:
     return np.array(list(dict.fromkeys(walk)), dtype=np.intp)
 
 
-def _seeds(X: Any, m: int, rng: Any) -> Index:
-    """Greedy k-means++ seeding with scikit-learn's draws; of candidates that are equal but for rounding the first is taken."""
+def _seeds(X: Matrix, m: int, rng: np.random.RandomState) -> Index:
+    """Greedy k-means++ seeding with scikit-learn's draws. If candidates are equal up to rounding, take the first."""
     n, trials = X.shape[0], 2 + int(np.log(m))
     chosen = [int(rng.choice(n, p=np.full(n, 1.0 / n)))]
     far = point_distances(X, X[chosen])
-    unit = float(far.max()) or 1.0  # squares of distances in it neither overflow nor vanish
+    unit = float(far.max()) or 1.0  # in this unit, squares of distances neither overflow nor underflow
     nearest = np.square(far[:, 0] / unit)
-    while len(chosen) < m and nearest.max() > EQUAL**2:  # else each point left repeats a chosen one
+    while len(chosen) < m and nearest.max() > EQUAL**2:  # otherwise all other points equal chosen ones
         along = np.cumsum(nearest)
         drawn = np.minimum(np.searchsorted(along, rng.uniform(size=trials) * along[-1]), n - 1)
         left = np.minimum(nearest[:, None], np.square(point_distances(X, X[drawn]) / unit))
@@ -160,7 +164,7 @@ def _seeds(X: Any, m: int, rng: Any) -> Index:
 
 
 def _pivots(kernel: KernelBlock, n: int, m: int) -> Index:
-    """Pivots of an incomplete Cholesky factorisation: each where those before it leave most of k(x, x) unexplained."""
+    """Return the pivots of an incomplete Cholesky factorisation: each has the largest residual of k(x, x) after those before it."""
     require(8.0 * n * m, f"The factor of {n} points on {m} landmarks", 'Choose them by "leverage", or fewer.')
     every = np.arange(n)
 
@@ -172,8 +176,8 @@ def _pivots(kernel: KernelBlock, n: int, m: int) -> Index:
 
 
 # ---------------------------------------------------------------------- leverage
-def gaussian_block(X: Any, precomputed: bool = False) -> KernelBlock:
-    """``exp(−d²/σ²)`` of coordinates or of precomputed distances, σ half the median distance."""
+def gaussian_block(X: Matrix, precomputed: bool = False) -> KernelBlock:
+    """Return ``exp(−d²/σ²)`` of coordinates or of precomputed distances, with σ half the median distance."""
     width = median_width(X, precomputed=precomputed)
 
     def block(i: Index, j: Index) -> Array:
@@ -183,11 +187,11 @@ def gaussian_block(X: Any, precomputed: bool = False) -> KernelBlock:
     return block
 
 
-def _by_leverage(kernel: KernelBlock, n: int, m: int, rng: Any) -> Index:
-    """A draw of m points without replacement, probabilities proportional to ridge leverage.
+def _by_leverage(kernel: KernelBlock, n: int, m: int, rng: np.random.RandomState) -> Index:
+    """Draw m points without replacement, with probabilities proportional to ridge leverage.
 
     Recursive: the scores of a set are computed from a weighted sample of a random half of it, which was drawn by its own scores.
-    Up to 2m points make the sample: with m the scores are too noisy to be of use.
+    The sample has up to 2m points, because the scores from m points are too noisy.
     """
     pilot = m + min(m, 500)
     order = rng.permutation(n).astype(np.intp)
@@ -207,9 +211,9 @@ def _by_leverage(kernel: KernelBlock, n: int, m: int, rng: Any) -> Index:
 
 
 def _leverage(kernel: KernelBlock, rows: Index, sample: Index, weights: Array, k: int) -> tuple[Array, Index]:
-    """Approximate ``(K (K + λI)⁻¹)_ii`` of the rows, K seen through weighted sample columns, and each row's nearest sample point.
+    """Return ``(K (K + λI)⁻¹)_ii`` of the rows, K approximated by weighted sample columns, and each row's nearest sample point.
 
-    λ is what the k leading eigenvalues leave of the trace, divided by k: the scores then sum to at most 2k.
+    λ is the trace less the k leading eigenvalues, divided by k: the scores then sum to at most 2k.
     """
     values, U = dense.eigenpairs(dense.symmetric(weights[:, None] * kernel(sample, sample) * weights), None, "max")
     values = np.maximum(values, 0.0)
@@ -222,18 +226,18 @@ def _leverage(kernel: KernelBlock, rows: Index, sample: Index, weights: Array, k
         K = kernel(rows[i : i + step], sample)
         P, top = K @ T, K.max(axis=1, keepdims=True)
         scores[i : i + step] = _diagonal(kernel, rows[i : i + step]) - np.einsum("ij,ij->i", P, P)
-        # ties go to the first, so that rounding does not decide the order in which points are drawn
+        # Choose the first of tied values, so that rounding does not change the order in which points are drawn.
         cells[i : i + step] = np.argmax(top - EQUAL * np.abs(top) <= K, axis=1)
     return np.clip(scores / ridge, 0.0, 1.0), cells
 
 
-def _systematic(shares: Array, cells: Index, rng: Any) -> Index:
-    """Points drawn with the given probabilities, cell after cell: one with shares for a whole point surely has one drawn."""
+def _systematic(shares: Array, cells: Index, rng: np.random.RandomState) -> Index:
+    """Draw points with the given probabilities, cell by cell: a cell whose probabilities sum to one or more gets at least one point."""
     along = np.argsort(cells, kind="stable")
     m = round(float(shares.sum()))
     steps = np.floor(np.cumsum(shares[along]) + rng.random_sample())
     drawn = along[np.flatnonzero(np.diff(steps, prepend=0.0) > 0)][:m]
-    if drawn.size < m:  # a sum rounded down
+    if drawn.size < m:  # the cumulative sum was rounded down
         others = np.setdiff1d(np.arange(shares.size), drawn)
         drawn = np.append(drawn, others[np.argsort(-shares[others], kind="stable")][: m - drawn.size])
     return drawn
@@ -245,8 +249,8 @@ def _diagonal(kernel: KernelBlock, rows: Index, step: int = 256) -> Array:
 
 
 def _inclusion(scores: Array, m: int) -> Array:
-    """Probabilities proportional to the scores, none above one, that sum to m (or to the number of points)."""
-    if not scores.any():  # a kernel that is negative nearly everywhere: no point has more weight than another
+    """Return probabilities proportional to the scores, at most one each, that sum to m (or to the number of points)."""
+    if not scores.any():  # the kernel is negative almost everywhere: all points have equal probabilities
         scores = np.ones(scores.size)
     p = np.maximum(scores, 1e-3 * max(float(scores.mean()), np.finfo(float).tiny))
     if p.size <= m:

@@ -1,25 +1,33 @@
-"""Neighbour graphs and landmarks of X, whatever X holds: points, distances, affinities or kernel values."""
+"""Neighbour graphs and landmarks of X, which holds points, distances, affinities or kernel values."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from .._types import Index
+from .._types import Index, MetricLike, RandomState
 from ..data.x import Affinities, Distances, Pairs, Points
 from ..errors import InputError
 from .distributed.landmark_pool import lazy_landmarks
-from .landmarks import Landmarks, choose_landmarks
+from .landmarks import Landmarks, LandmarksLike, choose_landmarks
 from .neighbours.accept import affinity_graph, as_graph, distance_graph
 from .neighbours.graph import NeighbourGraph
 
 
 def neighbour_graph(
-    x: Points | Pairs, graph: Any, *, n_neighbors: int | None = None, **settings: Any
+    x: Points | Pairs,
+    graph: object,
+    *,
+    n_neighbors: int | None = None,
+    n_jobs: int | None = None,
+    metric: MetricLike | None = None,
+    metric_params: dict[str, object] | None = None,
 ) -> NeighbourGraph:
-    """Return the neighbour graph of X: the one that ``graph=`` asks for or, where X is a table of pairs, the one it holds."""
+    """Return the neighbour graph of X: the one that ``graph=`` specifies or, if X is a table of pairs, the one that X holds."""
     if isinstance(x, Points):
-        return as_graph(graph, x.values, n_neighbors=n_neighbors, **settings)
+        return as_graph(
+            graph, x.values, n_neighbors=n_neighbors, n_jobs=n_jobs, metric=metric, metric_params=metric_params
+        )
     if isinstance(x, Distances):
         built = distance_graph(x.values, n_neighbors, accepted=True)
     elif isinstance(x, Affinities):
@@ -30,7 +38,9 @@ def neighbour_graph(
     return built if x.rows is None else replace(built, finder=replace(finder, columns=x.rows))
 
 
-def landmark_rows(x: Points | Pairs, wanted: Any, *, how: str = "random", random_state: Any = 0) -> Index:
+def landmark_rows(
+    x: Points | Pairs, wanted: LandmarksLike, *, how: str = "random", random_state: RandomState = 0
+) -> Index:
     """Return the rows of the landmarks, which are given as a number, a specification or row numbers."""
     if isinstance(x, Points) and x.lazy:
         return lazy_landmarks(x.values, wanted, how=how, random_state=random_state)

@@ -1,8 +1,8 @@
 """Closed classes of a directed neighbour graph: sets of points that no neighbour list leaves.
 
-A form that rebuilds every point from its own list, such as LLE's ``‖Y − WY‖²``, costs nothing on functions that are constant on
-each closed class: the values of all other points follow from theirs. Its null space is the constant alone only if there is one
-closed class. A connected graph may have several: groups of points that others count as neighbours, but not the reverse.
+A form that reconstructs every point from its own list, such as LLE's ``‖Y − WY‖²``, is zero for functions that are constant on
+each closed class, because these values determine those of all other points. Its null space is spanned by the constant only if there
+is one closed class. A connected graph may have several: groups that are in the lists of other points, whose own lists stay inside.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ClosedClasses:
 
     @classmethod
     def of(cls, D: sp.csr_array) -> ClosedClasses:
-        """Closed classes of a graph of distances; explicit zeros are edges. Cost O(n + edges)."""
+        """Return the closed classes of a graph of distances; explicit zeros are edges. Cost O(n + edges)."""
         edges = sp.csr_array((np.ones(D.nnz, dtype=np.int8), D.indices, D.indptr), shape=D.shape)
         count, labels = connected_components(edges, directed=True, connection="strong")
         ends, others = np.repeat(labels, np.diff(D.indptr)), labels[D.indices]
@@ -56,17 +56,17 @@ class ClosedClasses:
 
 
 def largest_part(labels: Index, D: sp.csr_array) -> Index:
-    """Rows of the largest part of a graph; of several as large, of the one whose edges are the shortest in all."""
+    """Return the rows of the largest part of a graph; of parts of equal size, the one with the smallest total length of edges."""
     sizes = np.bincount(labels)
     found = sizes == sizes.max()
     if found.sum() > 1:
         lengths = np.bincount(np.repeat(labels, np.diff(D.indptr)), weights=D.data, minlength=sizes.size)
         found &= lengths <= (1 + EQUAL) * lengths[found].min()
-    return np.flatnonzero(labels == labels[np.argmax(found[labels])])  # if these tie as well, the first row decides
+    return np.flatnonzero(labels == labels[np.argmax(found[labels])])  # the first row breaks further ties
 
 
 def constant_axes(Y: NDArray[np.float64], classes: ClosedClasses) -> Index:
-    """Axes of an embedding that are constant on each closed class, up to 1e-6 of the axis' extent."""
+    """Return the axes of an embedding that are constant on each closed class, up to 1e-6 of their extent."""
     inside = classes.closed[classes.labels]
     codes, Y = np.unique(classes.labels[inside], return_inverse=True)[1], Y - Y.mean(axis=0)
     counts = np.bincount(codes)[:, None]
@@ -78,9 +78,9 @@ def constant_axes(Y: NDArray[np.float64], classes: ClosedClasses) -> Index:
 def with_one_closed_class(graph: NeighbourGraph) -> tuple[NeighbourGraph, int]:
     """Add neighbours to the points of closed classes until one class is left for each component of the undirected graph.
 
-    A point of a closed class gets as neighbours those outside the class that count it among theirs: the nearest first, at most as
-    many as its own list has. Each round merges every closed class with points outside it. Returns the graph and the number of
-    neighbours added.
+    A point of a closed class gets as neighbours the points outside the class whose lists contain it: the nearest first, at most as
+    many as its own list has. Each round merges every closed class with points outside it. Return the graph and the number of
+    added neighbours.
     """
     own, added = np.diff(graph.distances.indptr), 0
     while (found := ClosedClasses.of(graph.distances)).count > 1:

@@ -1,24 +1,24 @@
 """Disconnected graphs: count the components, then apply the policy of ``disconnected=``.
 
-Implicit embeddings and geodesics need a connected graph. Forms that rebuild every point from its own list of neighbours need
-more: a single closed class (see `closed`). Projective and supervised forms use the graph as it is unless they are asked to
-connect it, because the components may be the answer there.
+Implicit embeddings and geodesics need a connected graph. Forms that reconstruct every point from its own list of neighbours need
+a single closed class as well (see `closed`). Projective and supervised forms use the graph unchanged by default, because its
+components may be the structure of interest.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from ..._diagnostics import note, stage
-from ..._types import Array, Index
+from ..._types import Array, Index, Mask, Matrix, MetricLike
 from ...errors import DisconnectedError, DisconnectedWarning, GraphError, warn
 from ...numerics.nearest.closest_groups import Groups
-from ...numerics.nearest.engines import choose
+from ...numerics.nearest.engines import SearchEngine, choose
 from ...numerics.nearest.finders import AffinityRows
 from ...numerics.nearest.neighbour_lists import canonical
 from ...numerics.paths.csgraph import minimum_spanning_tree
@@ -29,20 +29,20 @@ Policy = Literal["connect", "largest", "raise"]
 #: Property of a neighbour graph, from the weakest to the strongest.
 Needs = Literal["connected", "one closed class"]
 
-#: Components up to this size look for their nearest outsider in the index of all points.
+#: For components up to this size, the index of all points is searched for the nearest point of another component.
 _SMALL = 200
 #: Distances held at a time.
 _ENTRIES = 2**22
-_ADVICE = "Use more neighbours or a larger radius to join them by data."
-#: Of so many edges one is followed first.
+_ADVICE = "Use more neighbours or a larger radius, so that edges of the data connect them."
+#: One edge in this number is followed first.
 _SPARED = 4
 
 
 def components(graph: NeighbourGraph) -> tuple[int, Index]:
-    """Number of components of the undirected graph and the component of each point."""
+    """Return the number of components of the undirected graph and the component of each point."""
     D = graph.lists()
     some = np.ascontiguousarray(D.indices[::_SPARED])
-    # these join almost all that the others do; explicit zeros are edges too
+    # A subset of the edges joins almost all points. Explicit zeros are edges too.
     edges = sp.csr_array((np.ones(some.size), some, -(-D.indptr // _SPARED)), shape=D.shape)
     count, labels = connected_components(edges, directed=False)
     if count > 1:
@@ -60,7 +60,7 @@ def strongest(*needs: Needs) -> Needs:
 
 
 def has(graph: NeighbourGraph, needs: Needs) -> bool:
-    """Whether a connected graph has the property as well. Undirected lists of a connected graph are one closed class."""
+    """Return True if a connected graph has the property too. Undirected lists of a connected graph form one closed class."""
     if needs == "connected" or graph.symmetry != "union":
         return True
     count = ClosedClasses.of(graph.distances).count
@@ -69,7 +69,7 @@ def has(graph: NeighbourGraph, needs: Needs) -> bool:
 
 
 def ensure_connected(
-    graph: NeighbourGraph, X: Any, policy: str, *, precomputed: bool = False
+    graph: NeighbourGraph, X: Matrix, policy: str, *, precomputed: bool = False
 ) -> tuple[NeighbourGraph, Index | None]:
     """Apply the policy for disconnected graphs.
 
@@ -78,7 +78,7 @@ def ensure_connected(
     graph : NeighbourGraph
         Connected.
     kept : index array or None
-        The rows it covers; None when it covers all of them.
+        The rows that are its nodes; None for all rows.
     """
     if policy not in get_args(Policy):
         raise GraphError(f"disconnected={policy!r} must be one of {', '.join(map(repr, get_args(Policy)))}.")
@@ -97,7 +97,7 @@ def ensure_connected(
         bridged, edges = _bridge(graph, X, labels, precomputed)
     warn(
         f"{found}: it was connected by {len(edges)} shortest bridging edges, and the layout of the components relative to "
-        f'each other rests on these alone. {_ADVICE} disconnected="largest", where a method has it, embeds one component only.',
+        f'each other depends on these alone. {_ADVICE} disconnected="largest", if the method has it, embeds one component only.',
         DisconnectedWarning,
     )
     note(bridges=len(edges))
@@ -107,13 +107,13 @@ def ensure_connected(
 def ensure_one_closed_class(graph: NeighbourGraph, policy: str) -> tuple[NeighbourGraph, Index | None]:
     """Apply the same policy to a connected graph with several closed classes.
 
-    Add neighbours until there is one class, or keep the largest strongly connected component. Returns are those of `ensure_connected`.
+    Add neighbours until there is one class, or keep the largest strongly connected component. Return as `ensure_connected` does.
     """
     classes = ClosedClasses.of(graph.distances)
     found = (
         f"The neighbour lists have {classes.count} closed classes (of {_listed(classes.sizes)} points): sets of points whose neighbours "
-        "all lie in the same set. Weights that rebuild each point from its neighbours cannot place them relative to each other, and "
-        "would draw each set as a single point"
+        "all lie in the same set. Weights that reconstruct each point from its neighbours cannot place them relative to each other, and "
+        "would place each set at a single point"
     )
     if policy == "raise":
         raise DisconnectedError(f'{found}. {_ADVICE} Or pass disconnected="connect".')
@@ -131,7 +131,7 @@ def ensure_one_closed_class(graph: NeighbourGraph, policy: str) -> tuple[Neighbo
 
 
 def _listed(sizes: Index) -> str:
-    """The five largest sizes, for messages."""
+    """Return the five largest sizes as text, for messages."""
     return ", ".join(map(str, np.sort(sizes)[::-1][:5])) + (", …" if sizes.size > 5 else "")
 
 
@@ -143,7 +143,7 @@ def _only_some(what: str, kept: int, n: int) -> str:
 
 
 def check_weights_connect(W: sp.csr_array) -> None:
-    """Refuse weights that cut a connected graph: an edge many kernel widths long weighs nothing, and what hangs on it has no place."""
+    """Raise GraphError for weights that disconnect a connected graph: edges of many kernel widths have a weight of zero."""
     if W.nnz == 0:
         return
     alive = (W.data > np.finfo(float).eps * W.data.max()).astype(np.float64)
@@ -151,7 +151,7 @@ def check_weights_connect(W: sp.csr_array) -> None:
     if not alive.all():
         edges = edges.copy()
         edges.eliminate_zeros()
-    reached = breadth_first_order(edges, 0, return_predecessors=False)  # W is symmetric: one walk reaches all
+    reached = breadth_first_order(edges, 0, return_predecessors=False)  # W is symmetric: one search suffices
     if reached.size == W.shape[0]:
         return
     count, labels = connected_components(edges, directed=False)
@@ -165,12 +165,12 @@ def check_weights_connect(W: sp.csr_array) -> None:
 
 
 def _bridge(
-    graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool
+    graph: NeighbourGraph, X: Matrix, labels: Index, precomputed: bool
 ) -> tuple[NeighbourGraph, list[tuple[int, int, float]]]:
-    """The graph with the shortest edges that connect its components."""
+    """Return the graph with the shortest edges that connect its components, and these edges."""
     if isinstance(graph.finder, AffinityRows):
         raise GraphError(
-            "The precomputed affinities are disconnected, and affinities say nothing about where a bridge would be shortest. Add "
+            "The precomputed affinities are disconnected, and affinities do not determine the shortest bridging edges. Add "
             'edges, or pass disconnected="largest".'
         )
     if precomputed and sp.issparse(X):
@@ -189,14 +189,14 @@ def _bridge(
     d = np.array([length for _, _, length in edges])
     C = graph.distances.tocoo()
     D = canonical(np.concatenate([C.data, d, d]), np.concatenate([C.row, i, j]), np.concatenate([C.col, j, i]), graph.n)
-    # one agreed edge in both directions, so that "mutual" graphs keep their bridges too
+    # Edges in both directions, so that "mutual" graphs keep their bridges too.
     return replace(graph, distances=D, reaches=graph.reach), edges
 
 
-def _in_rounds(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -> list[tuple[int, int, float]]:
-    """Borůvka rounds: components take their shortest edge to the outside, until one component is left.
+def _in_rounds(graph: NeighbourGraph, X: Matrix, labels: Index, precomputed: bool) -> list[tuple[int, int, float]]:
+    """Return the edges of Borůvka's rounds: every component adds its shortest edge to another one, until one component is left.
 
-    Equally long edges could close a ring, so of the edges of a round only a spanning forest counts: always components − 1 in all.
+    Edges of equal length could close a cycle, so only a spanning forest of the edges of a round is kept: components − 1 edges in all.
     """
     edges: list[tuple[int, int, float]] = []
     count = int(labels.max()) + 1
@@ -208,26 +208,26 @@ def _in_rounds(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) 
 
 
 def ends(i: Index, j: Index) -> tuple[Index, Index]:
-    """The larger and the smaller end of edges, as keys for `lexsort`: with them no two edges are equally short.
+    """Return the larger and the smaller end of edges, as keys for `lexsort` that break ties of length.
 
-    By length, then by the smaller and by the larger index there is one shortest edge and one minimum spanning tree, whichever way
-    it was found.
+    Ordered by length, then by the smaller and the larger index, the shortest edge and the minimum spanning tree are unique,
+    whatever the algorithm.
     """
     return np.maximum(i, j), np.minimum(i, j)
 
 
 def joined(labels: Index, count: int, i: Index, j: Index, d: Array) -> tuple[Index, int, Index]:
-    """Which of the edges between components count, and the components that they leave: a spanning forest, shortest edges first."""
+    """Return the edges of a spanning forest of the components, shortest first, with the number and labels of the merged components."""
     rank = np.empty(d.size)
-    rank[np.lexsort((*ends(i, j), d))] = np.arange(1, d.size + 1)  # neither ties nor zeros among the weights
+    rank[np.lexsort((*ends(i, j), d))] = np.arange(1, d.size + 1)  # weights without ties and zeros
     links = sp.coo_array((rank, (labels[i], labels[j])), shape=(count, count))
     kept = np.flatnonzero(np.isin(rank, minimum_spanning_tree(links.tocsr()).data))
     fewer, merged = connected_components(links, directed=False)
     return kept, int(fewer), merged[labels]
 
 
-def _ways_out(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -> tuple[Index, Index, Array]:
-    """The shortest edges out of components, one each: the small ones first, and never out of the largest."""
+def _ways_out(graph: NeighbourGraph, X: Matrix, labels: Index, precomputed: bool) -> tuple[Index, Index, Array]:
+    """Return the shortest edge out of each component but the largest; of the small components only, if there are any."""
     sizes = np.bincount(labels)
     asking = np.arange(sizes.size) != sizes.argmax()
     engine = graph.finder.engine
@@ -236,9 +236,9 @@ def _ways_out(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -
     d = np.full(points.size, np.inf)
     if precomputed:
         nearest, d = _in_matrix(np.asarray(X), labels, points)
-    elif small.any():
+    elif small.any() and engine is not None:
         nearest, d = _in_shared_index(engine, X, labels, points, sizes)
-    if not np.isfinite(d).any():  # components are large, or an approximate index knows no way out
+    if not np.isfinite(d).any():  # components are large, or an approximate index found no edge
         nearest, d = by_halves(X, labels, points, graph.finder.metric or "euclidean")
     order = np.lexsort((*ends(points, nearest), d, labels[points]))
     first = order[np.unique(labels[points][order], return_index=True)[1]]
@@ -247,7 +247,7 @@ def _ways_out(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -
 
 
 def _in_matrix(E: Array, labels: Index, points: Index) -> tuple[Index, Array]:
-    """The nearest point of another component, and how far it is, from a matrix of all distances."""
+    """Return the nearest point of another component and its distance, from a matrix of all distances."""
     nearest, d = np.empty(points.size, dtype=np.intp), np.empty(points.size)
     step = max(1, _ENTRIES // labels.size)
     for part in (slice(a, a + step) for a in range(0, points.size, step)):
@@ -256,8 +256,10 @@ def _in_matrix(E: Array, labels: Index, points: Index) -> tuple[Index, Array]:
     return nearest, d
 
 
-def _in_shared_index(engine: Any, X: Any, labels: Index, points: Index, sizes: Index) -> tuple[Index, Array]:
-    """The same in small components: of as many neighbours as the component has points, one more is outside."""
+def _in_shared_index(
+    engine: SearchEngine, X: Matrix, labels: Index, points: Index, sizes: Index
+) -> tuple[Index, Array]:
+    """Return the nearest point of another component and its distance: among one neighbour more than a component has points."""
     nearest, d = np.zeros(points.size, dtype=np.intp), np.full(points.size, np.inf)
     doublings = np.ceil(np.log2(sizes[labels[points]])).astype(int)
     for doubling in np.unique(doublings):
@@ -273,12 +275,22 @@ def _in_shared_index(engine: Any, X: Any, labels: Index, points: Index, sizes: I
     return nearest, d
 
 
-def by_halves(
-    X: Any, labels: Index, points: Index, metric: Any, search: str = "auto", used: Any = None
-) -> tuple[Index, Array]:
-    """The same in components of any size: two labels differ in some binary digit, so one search a digit and side meets all others.
+class UsedPairs(Protocol):
+    """A set of pairs of points that are edges already."""
 
-    Pairs that are `used` do not count.
+    def most(self, points: Index) -> int:
+        """Return the largest number of pairs of one of these points."""
+
+    def has(self, i: Index, j: Index) -> Mask:
+        """Return which of these pairs are in the set."""
+
+
+def by_halves(
+    X: Matrix, labels: Index, points: Index, metric: MetricLike, search: str = "auto", used: UsedPairs | None = None
+) -> tuple[Index, Array]:
+    """Return the nearest point with another label and its distance, for labels of any frequency. Pairs in `used` are left out.
+
+    Two labels differ in at least one binary digit, so one search per digit and value of the digit finds all other labels.
     """
     nearest, d = np.zeros(points.size, dtype=np.intp), np.full(points.size, np.inf)
     wanted = 1 if used is None else 1 + used.most(points)

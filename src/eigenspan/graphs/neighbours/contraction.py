@@ -12,10 +12,10 @@ from ...numerics.sdp.near_groups import near_points
 
 
 def contract(lengths: sp.csr_array, near: float = 0.0) -> tuple[Contraction, Index, Array]:
-    """Groups of coincident points of an undirected graph, the pairs (m, 2) of groups it joins, and their lengths.
+    """Return the groups of coincident points of an undirected graph, the pairs (m, 2) of groups that edges join, and their lengths.
 
-    With `near` also of points whose distance along their own edges is at most that share of the shortest edge to all others. What
-    is given to the groups is then not quite given to the points: an exact answer about the points takes `solvers.sdp.near`.
+    With `near`, points also belong to one group if their distance along edges is at most this share of the shortest edge to other
+    points. A solution for the groups is then approximate for the points; `numerics.sdp.near_points` makes it exact.
     """
     U = sp.coo_array(sp.triu(lengths, 1))
     n, same = lengths.shape[0], U.data == 0
@@ -39,7 +39,7 @@ def contract(lengths: sp.csr_array, near: float = 0.0) -> tuple[Contraction, Ind
 
 
 def common_neighbours(graph: sp.csr_array) -> Index:
-    """Pairs (m, 2), i < j, that have a neighbour in common: rows of the directed graph list the neighbours of each point."""
+    """Return the pairs (m, 2), i < j, with a common neighbour. Rows of the directed graph list the neighbours of each point."""
     A = sp.csr_array((np.ones(graph.nnz, dtype=np.int32), graph.indices, graph.indptr), shape=graph.shape)
     shared = sp.coo_array(sp.triu(A.T @ A, 1))
     return np.column_stack([shared.row, shared.col]).astype(np.intp)

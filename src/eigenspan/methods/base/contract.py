@@ -1,8 +1,8 @@
 """The estimator contract.
 
 `Reducer` is the outer contract, ``_fit(sample) -> Fitted``, and says nothing about eigenvalues. `SpectralReducer` is the inner one,
-``_pose(sample) -> Posed``: one trace problem, solved, scaled and mapped the same way for every method. X and y are read before,
-by what the class declares in ``_input``; a fit returns what it has found, and only then, in one place, it is set on the estimator.
+``_pose(sample) -> Posed``: one trace problem, solved, scaled and mapped the same way for every method. X and y are read first,
+as the class declares in ``_input``. A fit returns its result, and `Reducer._set` alone sets it on the estimator.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from ..._parameters import (
     literal_set,
     parameter,
 )
-from ..._types import Array, Index, Matrix, TableLike
+from ..._types import Array, Index, Matrix, TableLike, TargetLike
 from ...data import Actions, Classes, Input, LazyClasses, Points, Sample, Sufficient
 from ...data.read import RESOLVED, Accepted, kind_of, read, read_new, read_new_lazy, rows_needed_by
 from ...data.rows.dask_rows import lazy_table
 from ...data.rows.storage import in_precision_of, refuse_non_finite
-from ...data.x import as_rows
+from ...data.x import XKind, as_rows
 from ...errors import DimensionError, InputError, KernelError
 from ...graphs import KNN, Landmarks
 from ...numerics.eigen.auto import Solver
@@ -60,7 +60,7 @@ from ...problem.nystrom import NystromRows
 
 #: Types of parameters that several families share.
 Components = Annotated[Any, Interval(Integral, 1, None, closed="left")]
-#: The same where a spectrum tells the number.
+#: Number of components of methods whose spectrum can determine it.
 ToldComponents = Components | Literal["auto"]
 SolverName = Literal["auto", "dense", "shift-invert", "chebyshev", "amg", "lanczos", "randomised", "factor"]
 Solving = Annotated[SolverName | Solver, TypeName(literal_set(get_args(SolverName)), "Solver")]
@@ -71,7 +71,7 @@ Scale = Literal["unit-variance"] | None
 
 
 class _NotHeld:
-    """Stands for ``embedding_`` on the class: what a fit to a file or in parts does not set is missed with a reason."""
+    """Descriptor of ``embedding_`` on the class: explains why the attribute is absent after a fit to a file or in parts."""
 
     def __get__(self, estimator: object, cls: type) -> Array:
         fitted = estimator is not None and "map_" in vars(estimator)
@@ -105,13 +105,13 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     n_features_in_: int = attribute()
     feature_names_in_: NDArray[np.object_] = attribute()
 
-    #: What the method reads from X and y.
+    #: The kinds of X and y that the method accepts.
     _input: ClassVar[Input] = Input()
     #: Values of parameters with which statistics of the rows suffice for a fit; None if they never do.
     _sums_suffice: ClassVar[Sufficient | None] = None
-    #: Why the spectrum does not say how many axes there are, where it does not.
+    #: The reason why the spectrum does not determine the number of axes, for messages.
     _untold: ClassVar[str] = (
-        "its eigenvalues measure its criterion along an axis, not how much of the data the axis holds"
+        "its eigenvalues measure its criterion along an axis, not the share of the data that the axis represents"
     )
     embedding_ = _NotHeld()
 
@@ -119,21 +119,21 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         choices = map(make_constraint, self._parameter_constraints.get("n_components", ()))
         if str(getattr(self, "n_components", "")) == "auto" and not any(c.is_satisfied_by("auto") for c in choices):
             raise InputError(
-                f'{type(self).__name__} cannot tell n_components="auto": {self._untold}. Give a number; '
+                f'{type(self).__name__} cannot determine n_components="auto": {self._untold}. Give a number; '
                 "eigenspan.intrinsic_dimension(X) estimates one from the data."
             )
         super()._validate_params()
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: TableLike, y: Any = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike = None) -> Self:
         """Fit the embedding and its map.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
-            Class labels where the method uses them (NaN or None for unlabelled points, and −1 in the semi-supervised methods), or what
-            else it says that it reads; ignored elsewhere.
+            Class labels if the method uses them (NaN or None for unlabelled points, and −1 in the semi-supervised methods), or
+            another kind of y that the class describes. Ignored by unsupervised methods.
 
         Returns
         -------
@@ -152,7 +152,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 seen["classes_"] = sample.y.names
         return self._set(fitted, seen, record, sample.table)
 
-    def _read_sample(self, X: TableLike, y: Any = None) -> tuple[Sample[Any, Any], dict[str, Any]]:
+    def _read_sample(self, X: TableLike, y: TargetLike = None) -> tuple[Sample, dict[str, object]]:
         """Return X and y after validation, and the attributes that scikit-learn defines for them."""
         idle, accepted = self._input.idle, self._accepted()
         if idle is not None:
@@ -168,8 +168,8 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         unlabeled, one_pass = getattr(self, "unlabeled", None), rows_needed_by(self) is None
         return Accepted(type(self).__name__, kind_of(owner, found["pairs"]), unlabeled, one_pass=one_pass, **found)
 
-    def _set(self, fitted: Fitted, seen: dict[str, Any], record: dict[str, Any], X: Any = None) -> Self:
-        """Forget all that an earlier fit has found, and remember this one: the only place where fitted attributes are set."""
+    def _set(self, fitted: Fitted, seen: dict[str, object], record: dict[str, object], X: Matrix | None = None) -> Self:
+        """Replace the attributes of an earlier fit by those of this one. No other function sets fitted attributes."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         found = {**seen, **fitted.attributes, "diagnostics_": record}
@@ -177,7 +177,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             found["map_"] = fitted.map
         if fitted.embedding is not None:
             record["embedding_memory"] = human_bytes(fitted.embedding.nbytes)
-            # the map answers for training points from their places, which the caller must not be able to write on
+            # The map returns the places of training points from this array: give the caller a copy to write on.
             held = getattr(fitted.map, "embedding", None) is fitted.embedding
             found["embedding_"] = in_precision_of(X, fitted.embedding.copy() if held else fitted.embedding)
         for name, value in found.items():
@@ -185,26 +185,26 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self
 
     def _fit(self, sample: Sample[Any, Any]) -> Fitted:
-        """What there is to find; nothing is set here."""
+        """Return the result of the fit, and set nothing."""
         raise NotImplementedError
 
     def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
-        """The fit with sums that ``partial_fit`` can add to, where a method has it."""
+        """Return the fit, with the sums that ``partial_fit`` adds to if the method has it."""
         return fitted
 
     def _order(self, sample: Sample) -> int:
         """Return the order of the largest dense matrix, which decides the number of threads for linear algebra."""
         return int(sample.x.values.width if sample.x.lazy else max(sample.x.values.shape))
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: TableLike, y: TargetLike = None) -> Any:
         """Fit and return the embedding of the training points.
 
-        It is ``embedding_`` itself: copy it before writing on it, if ``embedding_`` is to stay.
+        This is the array ``embedding_`` itself: copy it before you change it in place.
         """
         self.fit(X, y)
         return self.embedding_ if "embedding_" in vars(self) else self.transform(X)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: TableLike) -> Any:
         """Embed new points.
 
         Parameters
@@ -217,19 +217,19 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """
         return self._mapped(X)
 
-    def _mapped(self, X: Any) -> Any:
-        """Return new points of the embedding as an array, whatever container the user has chosen."""
+    def _mapped(self, X: TableLike) -> Any:
+        """Return the images of new points as an array, not in the container of ``set_output``."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         if is_lazy(X):
             return self._mapped_lazily(X)
-        X, rows = read_new(self, X)
-        with np.errstate(over="ignore", invalid="ignore"):  # new points may be anywhere
+        values, rows = read_new(self, X)
+        with np.errstate(over="ignore", invalid="ignore"):  # new points may be far from the training points
             Y = self.map_(rows)
-        return in_precision_of(X, Y)
+        return in_precision_of(values, Y)
 
-    def _mapped_lazily(self, X: Any) -> Any:
-        """The same of rows that stay where they are, as a Dask array of the same blocks: the map is sent to them."""
+    def _mapped_lazily(self, X: TableLike) -> Any:
+        """Return the images of the rows of a Dask collection as a Dask array of the same blocks. The workers apply the map."""
         if (container := container_of(self)) != "default":
             raise InputError(
                 f'set_output(transform="{container}") asks for a data frame in memory, and X is a Dask collection that is not computed '
@@ -260,21 +260,21 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """The map of an estimator, for blocks of rows that were not looked at yet; picklable, and all that is sent of the estimator."""
+    """Map of an estimator for blocks of rows that have not been validated. Picklable: workers receive it instead of the estimator."""
 
-    map: Any
+    map: Map
     linear: bool = False
     gaps: bool = False
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Matrix) -> Any:
         if not (self.linear or self.gaps):
             refuse_non_finite(X)
         with np.errstate(over="ignore", invalid="ignore"):
             return in_precision_of(X, self.map(as_rows(X, self.linear)))
 
 
-def _for_dense_rows(fitted: Fitted, x: Any) -> Fitted:
-    """With a map that makes sparse rows of new points dense, as those are that they are compared with."""
+def _for_dense_rows(fitted: Fitted, x: XKind) -> Fitted:
+    """Return the fit with a map that converts sparse new points to dense rows, if the training points are dense."""
     if x.pairs or sp.issparse(x.values) or not isinstance(fitted.map, Map):
         return fitted
     return replace(fitted, map=replace(fitted.map, dense=True))
@@ -353,7 +353,7 @@ def _without_kernel(estimator: FeatureReducer) -> bool:
 def refuse_idle(estimator: FeatureReducer) -> None:
     """Raise if a parameter would have no effect because of another one."""
     if estimator.kernel is None and estimator.landmarks is not None:
-        raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")
+        raise InputError("landmarks= has an effect only with kernel=: give kernel= too, or leave landmarks= out.")
     if estimator.kernel is not None and estimator.reduce is not None:
         raise InputError(
             "reduce= keeps principal axes of the inputs and does not apply with kernel=: use landmarks= instead."
@@ -361,8 +361,8 @@ def refuse_idle(estimator: FeatureReducer) -> None:
     metric, parameters = getattr(estimator, "metric", None), getattr(estimator, "metric_params", None)
     if estimator.kernel is not None and (metric not in (None, "euclidean") or parameters is not None):
         raise InputError(
-            f"metric={metric!r} compares coordinates, and the axes of a kernel's feature space have no order or direction of their own: "
-            "neighbours there are Euclidean. Leave metric= out, or kernel=."
+            f"metric={metric!r} compares coordinates, and the axes of a kernel's feature space are arbitrary: neighbours there are "
+            "Euclidean. Leave metric= out, or kernel=."
         )
 
 
@@ -392,8 +392,8 @@ class LinearReducer(SpectralReducer):
     mean_: Array = attribute()
 
     @available_if(_is_linear)
-    def inverse_transform(self, Y: Any) -> Array:
-        """Points of the input space whose embedding is Y, of least distance from ``mean_``.
+    def inverse_transform(self, Y: TableLike) -> Array:
+        """Return the points of the input space whose embedding is Y, of least distance from ``mean_``.
 
         Parameters
         ----------
@@ -415,13 +415,13 @@ class Linear:
     T: Array
     shift: Array
 
-    def __call__(self, Y: Any) -> Array:
+    def __call__(self, Y: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             X = Y @ self.T + self.shift
         return np.asarray(in_precision_of(Y, X))
 
-    def lazily(self, Y: Any) -> Any:
-        """Of the blocks of a Dask collection."""
+    def lazily(self, Y: TableLike) -> Any:
+        """Return the images of the blocks of a Dask collection as a Dask array."""
         rows = lazy_table(Y, "Y", len(self.T))
         return rows.images(self, self.T.shape[1], rows.dtype)
 
@@ -429,7 +429,7 @@ class Linear:
 class FeatureReducer(LinearReducer):
     """Methods whose map is linear in the features or, through ``kernel=``, in a kernel's feature space.
 
-    ``components_``, ``mean_`` and ``inverse_transform`` are there when the features are the inputs themselves.
+    ``components_``, ``mean_`` and ``inverse_transform`` exist if the features are the inputs themselves.
 
     Parameters
     ----------
@@ -460,13 +460,13 @@ class FeatureReducer(LinearReducer):
 
 
 def by_landmarks(estimator: FeatureReducer) -> bool:
-    """Features of a kernel on landmarks: sums of them are all that classes need, wherever the rows are."""
+    """Return True for features of a kernel on landmarks: class scatters then need only sums over the rows."""
     own = getattr(estimator, "shrinkage", None)
     return estimator.kernel is not None and estimator.landmarks is not None and not isinstance(own, str)
 
 
 def features_of(estimator: FeatureReducer, sample: Sample) -> Features:
-    """Return the features that the axes are combinations of."""
+    """Return the features whose linear combinations the axes are."""
     if sample.features is not None:
         return sample.features
     X, seed = sample.x.values, estimator.random_state
@@ -475,14 +475,14 @@ def features_of(estimator: FeatureReducer, sample: Sample) -> Features:
             return _summed_features(estimator, sample)
     if estimator.kernel is None:
         basis = Features.linear(X, reduce=estimator.reduce, random_state=seed)
-        if estimator.reduce is not None and basis.dim == 0:  # no principal axis is left to look for neighbours along
+        if estimator.reduce is not None and basis.dim == 0:  # without principal axes there are no neighbours to search
             raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
         return basis
     return Features.kernel(estimator.kernel, sample.x.under_kernel, landmarks=estimator.landmarks, random_state=seed)
 
 
 def _summed_features(estimator: FeatureReducer, sample: Sample) -> Features:
-    """The features of rows that need not be in memory, from sums over them; with a kernel, those of its landmarks."""
+    """Return the features from sums over rows, which need not be in memory. With a kernel, use the features of its landmarks."""
     if estimator.kernel is None:
         return Features.of_sums(sample.sums, sample.x.values, sample.y)
     X, seed = sample.x.values, estimator.random_state
@@ -490,7 +490,7 @@ def _summed_features(estimator: FeatureReducer, sample: Sample) -> Features:
     images = replace(sample, x=Points(X.map(rows, rows.axes.shape[1]), True))
     basis = Features.of_sums(images.sums, images.x.values, sample.y)
     if not basis.dim:
-        raise KernelError(f"The kernel sees no difference between the {X.shape[0]} points: move them to the origin.")
+        raise KernelError(f"The kernel has equal values for all {X.shape[0]} points: centre X, or use another kernel.")
     return replace(basis, rows=rows, relative_ridge=1e-3)
 
 
@@ -498,7 +498,7 @@ def points_of(estimator: FeatureReducer, basis: Features, sample: Sample) -> Mat
     """Return the points for neighbours, distances and weights: X, its principal axes with ``reduce=``, or kernel features."""
     if estimator.kernel is not None:
         check_neighbours(estimator, basis, neighbours_sought(estimator), single=is_single(sample))
-    if sample.x.one_pass:  # sums suffice, or a graph is given: nothing asks for the rows themselves
+    if sample.x.one_pass:  # sums suffice, or a graph is given: no row is read here
         return sample.x.values
     return basis.Z if estimator.kernel is not None or estimator.reduce is not None else as_rows(sample.x.values)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..._parameters import Count, Metric, TypeName, Verbose, attribute
-from ..._types import Array, Index, Matrix
+from ..._types import Array, Index, Matrix, MetricLike
 from ...data import Input, Sample
 from ...data.x import XKind
 from ...errors import DuplicateWarning, warn
@@ -28,15 +28,15 @@ Graph = Annotated[str | GivenGraph, TypeName("graph specification")] | None
 
 
 def _without_labels(estimator: GraphEmbedding) -> bool:
-    """Whether the method reads X only: then it can be fitted to some rows of a Dask collection."""
+    """Return True if the method reads X only: then it can be fitted to some rows of a Dask collection."""
     return estimator._input.y is None
 
 
 class GraphEmbedding(SpectralReducer):
     """Implicit methods over a connected neighbour graph: ``_pose_graph(graph, sample) -> Posed``.
 
-    Adds ``graph_``, which other estimators accept as ``graph=``. `_reductions` lists how the sample becomes smaller first: to the
-    landmarks, to distinct rows with their number as mass, and to a connected graph.
+    Adds ``graph_``, which other estimators accept as ``graph=``. `_reductions` lists how the sample is reduced first: to the
+    landmarks, to distinct rows with their multiplicity as mass, and to a connected graph.
 
     Parameters
     ----------
@@ -72,15 +72,15 @@ class GraphEmbedding(SpectralReducer):
 
     _input: ClassVar[Input] = Input(pairs=("graph", "metric"), blocks=_without_labels, sparse=True)
     _untold: ClassVar[str] = (
-        "its eigenvalues say how smoothly a coordinate runs over the graph, and rise without a step: further ones are finer "
-        "copies of the first"
+        "its eigenvalues measure the smoothness of a coordinate over the graph and increase gradually: the later coordinates are "
+        "functions of the first"
     )
 
     def _fit(self, sample: Sample) -> Fitted:
         return fit_posed(sample, self._reductions(), self._pose_graph, lambda posed, _: axes(self).fit(posed))
 
     def _reductions(self) -> tuple[Reduction, ...]:
-        """Return what is done to the sample before the problem is posed, in order."""
+        """Return the reductions of the sample before the problem is posed, in their order."""
         return (
             Sampled(self.landmarks, self.graph, self.random_state),
             Distinct(self.graph, self.n_neighbors),
@@ -92,8 +92,18 @@ class GraphEmbedding(SpectralReducer):
         raise NotImplementedError
 
 
-def neighbours(estimator: Any, sample: Sample, n_neighbors: int | None = None) -> NeighbourGraph:
-    """Return the graph that ``graph=``, or ``n_neighbors=`` and ``metric=``, ask for."""
+class HasGraphParameters(Protocol):
+    """An estimator with the parameters of a neighbour graph."""
+
+    graph: Graph
+    n_neighbors: int | None
+    metric: Any
+    metric_params: dict[str, Any] | None
+    n_jobs: int | None
+
+
+def neighbours(estimator: HasGraphParameters, sample: Sample, n_neighbors: int | None = None) -> NeighbourGraph:
+    """Return the graph that ``graph=``, or ``n_neighbors=`` and ``metric=``, specify."""
     sample.x.refuse_one_place()
     if not sample.x.pairs:
         refuse_found_edges(estimator.graph, getattr(estimator, "weights", None))
@@ -120,25 +130,25 @@ def barycentric(graph: NeighbourGraph, x: XKind, reg: float = 1e-3) -> Barycentr
 
 
 def check_given(graph: object, points: Matrix) -> None:
-    """Validate a graph that was given, also where the method does not use it."""
+    """Validate a given graph, even if the method does not use it."""
     if is_given(graph):
         given_graph(graph, points.shape[0])
 
 
 def warn_of_duplicates(graph: NeighbourGraph) -> None:
-    """Warn of points all of whose neighbours are at distance zero."""
+    """Warn of points whose neighbours are all at distance zero."""
     D = graph.distances
     starts = D.indptr[:-1][np.diff(D.indptr) > 0]
     buried = int(np.sum(np.maximum.reduceat(D.data, starts) == 0)) if starts.size else 0
     if buried:
         warn(
             f"{buried} of {graph.n} points have only exact copies of themselves as neighbours: their neighbourhoods have no extent. Drop "
-            "repeated rows, or use more neighbours than there are copies.",
+            "duplicate rows, or use more neighbours than there are copies.",
             DuplicateWarning,
         )
 
 
-def pair_distances(points: Matrix, first: Index, second: Index, metric: Any = "euclidean") -> Array:
+def pair_distances(points: Matrix, first: Index, second: Index, metric: MetricLike = "euclidean") -> Array:
     """Return the distances of pairs of rows."""
     out = np.empty(first.size)
     if isinstance(metric, str) and metric == "euclidean":
@@ -148,7 +158,7 @@ def pair_distances(points: Matrix, first: Index, second: Index, metric: Any = "e
             norm = sp.linalg.norm if sp.issparse(difference) else np.linalg.norm
             out[i : i + step] = norm(difference, axis=1)
         return out
-    order = np.argsort(first, kind="stable")  # other metrics: from one row to all of its partners at once
+    order = np.argsort(first, kind="stable")  # other metrics: the distances of one row to all of its partners at once
     rows, starts = np.unique(first[order], return_index=True)
     for row, where in zip(rows, np.split(order, starts[1:]), strict=False):
         out[where] = point_distances(points[[row]], points[second[where]], metric)[0]

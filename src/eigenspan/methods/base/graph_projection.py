@@ -1,4 +1,4 @@
-"""What projections over a graph share: the graph, its weights, and the class graph, which is the scatter within classes."""
+"""Base class of projections over a graph, with the graph, its weights, and the class graph, whose form is the within-class scatter."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._parameters import Count, Marker, Metric, Verbose, attribute
-from ...data import Input, Sufficient
+from ..._types import Matrix, Sparse
+from ...data import Classes, Input, Sufficient
 from ...data.y import ClassLabels
 from ...errors import GraphError
 from ...graphs import NeighbourGraph, as_graph, class_pairs, ensure_connected
 from ...graphs.neighbours.accept import is_given
 from ...graphs.neighbours.connect import ensure_one_closed_class, has
 from ...graphs.weights.path_similarity import PathSimilarity
-from ...graphs.weights.rules import as_weights, refuse_found_edges
+from ...graphs.weights.rules import Bindable, as_weights, refuse_found_edges
 from ...problem import Form
 from ...problem.forms import AllPairs, ByClass, PairWeights, pair_affinity
 from ...problem.forms.pair_weights import weights_on
@@ -26,23 +27,23 @@ from .contract import FeatureReducer, by_landmarks
 from .graph_embedding import Graph, pair_distances, warn_of_duplicates
 
 
-def _labels_of_graph(estimator: Any) -> ClassLabels | None:
+def _labels_of_graph(estimator: GraphProjection) -> ClassLabels | None:
     within = bool(getattr(estimator.graph, "within_class", False))
     return ClassLabels() if within or by_class(estimator) else None
 
 
-#: The class graph with its own weights is the scatter within the classes: sums over the rows are all that it needs.
+#: The class graph with its default weights is the scatter within the classes, which needs only sums over the rows.
 CLASS_AVERAGES: Sufficient = {"graph": "class", "weights": None, "kernel": None, "reduce": None}
 
 
-def _averages_by_landmarks(estimator: Any) -> bool:
+def _averages_by_landmarks(estimator: GraphProjection) -> bool:
     return by_class(estimator) and getattr(estimator, "weights", "heat") is None and by_landmarks(estimator)
 
 
 class GraphProjection(FeatureReducer):
-    """Projective and kernel methods over a graph, which is never bridged, and may be the graph of the classes.
+    """Projective and kernel methods over a graph. Components are never joined, and the graph may be that of the classes.
 
-    ``graph="class"`` joins all points of a class [S0, §5.1]; ``graph=KNN(k, within_class=True)`` only near ones.
+    ``graph="class"`` joins all points of a class [S0, §5.1]; ``graph=KNN(k, within_class=True)`` joins near ones only.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class GraphProjection(FeatureReducer):
     classes_ : ndarray
         The class labels, if the graph uses classes.
     graph_ : NeighbourGraph
-        The neighbour graph, which other estimators accept as ``graph=``. Absent if no neighbours were searched for, as with
+        The neighbour graph, which other estimators accept as ``graph=``. Absent if no neighbours were searched, as with
         ``graph="class"`` and ``"all"``.
     """
 
@@ -73,12 +74,13 @@ class GraphProjection(FeatureReducer):
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_of_graph, blocks=_averages_by_landmarks)
 
 
-def projection_graph(estimator: Any, points: Any, y: Any) -> NeighbourGraph:
+def projection_graph(estimator: GraphProjection, points: Matrix, y: Classes | None) -> NeighbourGraph:
     """Return the neighbour graph of a projection; for the class graph, all pairs of a class with their distances.
 
-    It is made connected if the method has ``disconnected=`` and asks for that. `projection_form` does the rest.
+    The graph is connected if the parameter ``disconnected=`` of the method says so. `projection_form` repairs it further if the
+    form needs that.
     """
-    if by_class(estimator):
+    if y is not None and by_class(estimator):
         return NeighbourGraph(_distances_on(class_pairs(y.codes), points))
     graph = as_graph(
         estimator.graph,
@@ -96,7 +98,7 @@ def projection_graph(estimator: Any, points: Any, y: Any) -> NeighbourGraph:
 
 
 def projection_form(policy: str, graph: NeighbourGraph, build: Callable[..., Form]) -> tuple[Form, NeighbourGraph]:
-    """Return the form that is built of a graph, and the graph: repaired as the policy says if the form needs more than connections."""
+    """Return the form over a graph, and the graph, which is repaired by the policy if the form needs more than connectedness."""
     form = build(graph)
     if policy == "keep" or has(graph, form.needs):
         return form, graph
@@ -104,12 +106,14 @@ def projection_form(policy: str, graph: NeighbourGraph, build: Callable[..., For
     return build(graph), graph
 
 
-def projection_weights(estimator: Any, points: Any, y: Any, weights: Any) -> PairWeights:
-    """The affinity: of a graph's edges, of all pairs, along paths, or of the classes when no other weights were asked for."""
+def projection_weights(
+    estimator: GraphProjection, points: Matrix, y: Classes | None, weights: str | Bindable | None
+) -> PairWeights:
+    """Return the weights of the graph's edges, of all pairs, along paths, or of the class graph if `weights` is None."""
     refuse_found_edges(estimator.graph, weights)
     if isinstance(estimator.graph, str) and estimator.graph == "all":
         return AllPairs(pair_affinity(points, weights or "heat", n_jobs=estimator.n_jobs))
-    if by_class(estimator) and weights is None:
+    if y is not None and by_class(estimator) and weights is None:
         return ByClass(y)
     rule = as_weights(weights or "heat")
     paths = isinstance(rule, PathSimilarity) and rule.pairs == "all"
@@ -119,18 +123,18 @@ def projection_weights(estimator: Any, points: Any, y: Any, weights: Any) -> Pai
     return weights_on(graph, rule, points)
 
 
-def by_class(estimator: Any) -> bool:
-    """The graph joins all points of a class."""
+def by_class(estimator: GraphProjection) -> bool:
+    """Return True if the graph joins all points of a class."""
     return isinstance(estimator.graph, str) and estimator.graph == "class"
 
 
-def graph_attribute(graph: NeighbourGraph | None) -> dict[str, Any]:
-    """``graph_``, where neighbours were searched for: it can then be reused."""
+def graph_attribute(graph: NeighbourGraph | None) -> dict[str, NeighbourGraph]:
+    """Return ``graph_`` for the attributes of a fit, if neighbours were searched."""
     return {"graph_": graph} if graph is not None and graph.searched else {}
 
 
-def _distances_on(pattern: sp.csr_array, points: Any) -> sp.csr_array:
-    """Euclidean distances on the edges of a pattern."""
+def _distances_on(pattern: Sparse, points: Matrix) -> Sparse:
+    """Return the Euclidean distances on the edges of a pattern."""
     rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
     data = pair_distances(points, rows, pattern.indices)
     return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)

@@ -1,15 +1,15 @@
-"""Reductions: fit fewer points than there are rows, then say where all rows lie.
+"""Reductions: fit fewer points than there are rows, then place all rows.
 
 =================  =====================================  ===========================================
-`Sampled`          some rows stand for all                the map places the others
-`Distinct`         one row stands for all equal ones      equal rows share its place
-`Neighbours`       builds the graph of what is left       –
-`Connected`        joins the components of this graph     the map places what the policy leaves out
+`Sampled`          fits some of the rows                  the map places the others
+`Distinct`         fits one row per group of equal rows   equal rows have equal places
+`Neighbours`       builds the graph of these rows         –
+`Connected`        joins the components of this graph     the map places rows that the policy leaves out
                    or keeps the largest
-`OneClosedClass`   does the same for closed classes       the same
+`OneClosedClass`   likewise for closed classes            as for `Connected`
 =================  =====================================  ===========================================
 
-A reduction is a value. ``take(sample)`` returns a smaller sample and the function that takes a fit to it back to all rows.
+A reduction is a value. ``take(sample)`` returns a smaller sample and the function from a fit to it to a fit of all rows.
 `fit_reduced` applies a tuple of them.
 """
 
@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from ..._diagnostics import note, stage
-from ..._types import Array, Index
+from ..._types import Array, Index, RandomState
 from ...data import Sample
 from ...errors import DuplicateWarning, GraphError, InputError, warn
 from ...graphs import Landmarks, NeighbourGraph, Policy
@@ -36,7 +36,7 @@ from ...problem import Fitted, Posed
 
 Back: TypeAlias = Callable[[Fitted], Fitted]
 
-#: Distance, as a share of the extent of an embedding, that rounding may put between equal rows.
+#: Largest distance between equal rows that rounding may cause, as a share of the extent of an embedding.
 _ROUNDING = 1e-9
 
 
@@ -48,7 +48,7 @@ class Reduction(Protocol):
 
 
 def fit_reduced(sample: Sample, reductions: tuple[Reduction, ...], fit: Callable[[Sample], Fitted]) -> Fitted:
-    """Apply the reductions in their order, fit what is left, and go back to all rows. ``graph_`` is the graph that was left."""
+    """Apply the reductions in order, fit the reduced sample, and undo them in reverse order. ``graph_`` is the reduced graph."""
     backs = []
     for reduction in reductions:
         sample, back = reduction.take(sample)
@@ -67,9 +67,9 @@ def fit_posed(
     pose: Callable[[NeighbourGraph, Sample], Posed],
     solve: Callable[[Posed, Sample], Fitted],
 ) -> Fitted:
-    """Apply the reductions, pose the problem over the connected graph that is left, and solve it.
+    """Apply the reductions, pose the problem over the connected graph, and solve it.
 
-    If its forms need more of the graph than that (`Form.needs`), repair the graph by the same policy and pose the problem again.
+    If its forms need more than a connected graph (`Form.needs`), repair the graph by the same policy and pose the problem again.
     """
 
     def fit(sample: Sample) -> Fitted:
@@ -106,7 +106,7 @@ def placed(sample: Sample, rows: Index, fitted: Fitted) -> Fitted:
 # ---------------------------------------------------------------------- some rows for all
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """Some rows stand for all.
+    """Fit some of the rows.
 
     Attributes
     ----------
@@ -116,12 +116,12 @@ class Sampled:
         The parameter ``graph=``, which must not be a graph of all rows.
     random_state : object
     name : {"landmarks", "sample"}
-        The parameter that says so. A sample of more rows than there are is all of them.
+        The parameter that holds `rows`. A sample of more rows than there are takes all of them.
     """
 
     rows: int | Landmarks | Index | None
     graph: object
-    random_state: object
+    random_state: RandomState
     name: str = "landmarks"
 
     def take(self, sample: Sample) -> tuple[Sample, Back]:
@@ -137,7 +137,9 @@ class Sampled:
                 f"{self.name}= builds the graph among some rows, but graph= is already a graph of all {sample.n} points. Pass "
                 f"n_neighbors=, KNN(...) or Radius(...), or leave {self.name} out."
             )
-        wanted = min(self.rows, sample.n) if self.name == "sample" and isinstance(self.rows, Integral) else self.rows
+        wanted = self.rows
+        if self.name == "sample" and isinstance(wanted, Integral):
+            wanted = min(int(wanted), sample.n)
         rows = landmark_rows(sample.x, wanted, random_state=self.random_state)
         return sample.take(rows), lambda fitted: placed(sample, rows, fitted).having(**{f"{self.name}_": rows})
 
@@ -145,16 +147,16 @@ class Sampled:
 # ---------------------------------------------------------------------- one row for equal ones
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """One row stands for all equal ones. The form must count it as often as ``x.masses`` says.
+    """Fit one row per group of equal rows. The form must weight it by ``x.masses``.
 
-    A graph that was given joins every row for itself. Then all rows are fitted, and equal ones are brought together afterwards.
+    A given graph has a node for every row. Then all rows are fitted, and equal ones are moved to their mean afterwards.
 
     Attributes
     ----------
     graph, n_neighbors : object
         The parameters of the neighbour graph.
     movable : bool
-        Whether rows that were fitted apart may be brought together.
+        Whether equal rows with different places may be moved to their mean.
     """
 
     graph: object
@@ -180,14 +182,14 @@ class Distinct:
 
 
 def _is_over(graph: object, groups: Contraction) -> bool:
-    """Whether the graph is still to be built, of any points, or was built of the distinct rows before."""
+    """Return True if the graph is still to be built, or if its nodes are the distinct rows."""
     if isinstance(graph, NeighbourGraph):
         return graph.rows is not None and np.array_equal(graph.rows, groups.first)
     return graph is None or hasattr(graph, "build")
 
 
 def _share(groups: Contraction, fitted: Fitted) -> Fitted:
-    """Give every row the place of the row that stands for it."""
+    """Give every row the place of the fitted row that it equals."""
     Y: Any = fitted.embedding
     return in_larger(groups.first, replace(fitted, embedding=Y[groups.labels]))
 
@@ -200,7 +202,7 @@ def _bring_together(groups: Contraction, fitted: Fitted) -> Fitted:
         warn(
             f"{n - groups.first.size} of {n} rows repeat others, but graph= treats every row as a point of its own and places equal rows "
             f"apart, up to {away.max():.2g} from their mean (the embedding reaches {np.abs(Y).max():.2g}): they were moved to their mean. "
-            "Drop repeated rows, or pass n_neighbors=, KNN(...) or Radius(...), which count each distinct row as often as it occurs.",
+            "Drop duplicate rows, or pass n_neighbors=, KNN(...) or Radius(...), which count each distinct row as often as it occurs.",
             DuplicateWarning,
         )
     return replace(_looking_up(fitted, shared), embedding=shared)
@@ -208,7 +210,7 @@ def _bring_together(groups: Contraction, fitted: Fitted) -> Fitted:
 
 @dataclass(frozen=True)
 class ApartByLabel:
-    """Equal rows with different labels keep places of their own. The map sees x alone, and sends them to the mean of these."""
+    """Keep the places of equal rows with different labels. The map reads x only, and returns the mean of these places."""
 
     def take(self, sample: Sample) -> tuple[Sample, Back]:
         groups = sample.x.copies()
@@ -220,8 +222,8 @@ def _warn_of_labels(groups: Contraction, fitted: Fitted) -> Fitted:
     if not away.any():
         return fitted
     warn(
-        f"{np.count_nonzero(away)} of {len(Y)} rows equal rows with another label and have places of their own in embedding_. transform "
-        "sees x alone and returns the mean of their places. Drop such rows, or correct their labels, if the two must agree.",
+        f"{np.count_nonzero(away)} of {len(Y)} rows equal rows with another label and have different places in embedding_. transform "
+        "reads X only and returns the mean of their places. Drop such rows, or correct their labels, if the two must agree.",
         DuplicateWarning,
     )
     return _looking_up(fitted, shared)
@@ -248,7 +250,7 @@ def _looking_up(fitted: Fitted, places: Array) -> Fitted:
 # ---------------------------------------------------------------------- the graph
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Builds the neighbour graph of the points that are left."""
+    """Build the neighbour graph of the sample."""
 
     build: Callable[[Sample], NeighbourGraph]
 
@@ -258,7 +260,7 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Connected:
-    """Joins the components of the graph, or keeps the largest one, as the policy for disconnected graphs says."""
+    """Join the components of the graph, or keep the largest one, by the policy for disconnected graphs."""
 
     policy: Policy
 
@@ -268,7 +270,7 @@ class Connected:
 
 @dataclass(frozen=True)
 class OneClosedClass:
-    """Ties closed classes of a connected graph to the other points, or keeps its largest strongly connected component."""
+    """Connect closed classes of a connected graph to the other points, or keep its largest strongly connected component."""
 
     policy: Policy
 
@@ -277,7 +279,7 @@ class OneClosedClass:
 
 
 def _kept(sample: Sample, graph: NeighbourGraph, rows: Index | None) -> tuple[Sample, Back]:
-    """Return the points that a graph covers, all of them if `rows` is None."""
+    """Return the points that are nodes of the graph; all of them if `rows` is None."""
     if rows is None:
         return replace(sample, graph=graph), unchanged
     return replace(sample.take(rows), graph=replace(graph, rows=None)), partial(placed, sample, rows)

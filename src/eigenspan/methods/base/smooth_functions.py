@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from .graph_embedding import GraphEmbedding
 _Method = TypeVar("_Method", bound=Declared)
 
 
-def with_parameters_of(estimator: Declared, cls: type[_Method], **more: Any) -> _Method:
+def with_parameters_of(estimator: Declared, cls: type[_Method], **more: object) -> _Method:
     """Return an estimator of another class with the parameters that both have, except for those given here."""
     return cls(**{name: getattr(estimator, name) for name in cls._parameters if hasattr(estimator, name)} | more)
 
 
 def distinct_rows(sample: Sample, embedding: GraphEmbedding | None = None) -> int:
-    """Return the number of landmarks of the embedding, or of distinct rows: functions of them have no more dimensions."""
+    """Return the number of landmarks of the embedding, or of distinct rows: it bounds the dimension of functions of them."""
     if embedding is not None and embedding.landmarks is not None:
         return len(landmark_rows(sample.x, embedding.landmarks, random_state=embedding.random_state))
     copies = sample.x.copies()
@@ -32,7 +32,7 @@ def distinct_rows(sample: Sample, embedding: GraphEmbedding | None = None) -> in
 
 
 def functions_of(n: int, wanted: int | None, usual: int) -> int:
-    """Return how many functions of n points are combined: the number wanted, or the usual one if there are so many."""
+    """Return the number of functions of n points to combine: the number wanted, or the usual one, limited by n."""
     return int(wanted) if wanted is not None else max(1, min(usual, n - 2))
 
 
@@ -57,7 +57,7 @@ def on_axes_of(
 
 
 def _followed(fitted: Fitted, T: Array, shift: Array, sample: Sample) -> Fitted:
-    """Apply ``u -> uT + shift`` to a fit, with its training rows at exactly the places that the map returns for them."""
+    """Apply ``u -> uT + shift`` to a fit. The training rows have exactly the places that the map returns for them."""
     map_ = fitted.map.then(T, shift)
     Y = np.asarray(fitted.embedding) @ T + shift
     if map_.known is not None and map_.embedding is not None:

@@ -1,10 +1,10 @@
-"""``partial_fit`` of the methods to which statistics of the rows are all: they are added up, and the fit is posed anew from the sum."""
+"""``partial_fit`` of methods that need only statistics of the rows: add the statistics, and pose the problem again from their sum."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..._compat import available_if, fit_context
 from ..._diagnostics import collect, note, stage
-from ..._types import TableLike, VectorLike
+from ..._parameters import Declared
+from ..._types import Labels, Matrix, TableLike, TargetLike, VectorLike, is_sparse
 from ...data import Classes, PastClasses, Sample, Sufficient, read_part, rows_needed_by
 from ...data.labels import all_missing, label_array, read_classes
 from ...data.rows.moments import Moments, Sums
@@ -23,32 +24,33 @@ from ...errors import DimensionError, InputError, LabelError, UnitError
 from ...graphs.neighbours.accept import is_given
 from ...graphs.weights.rules import by_lengths
 from ...problem import Fitted
+from .contract import FeatureReducer, Reducer
 
-#: Features, and products of entries, up to which sums are made for a partial_fit that may follow.
+#: Numbers of features, and of products of entries, up to which a fit computes sums for a later partial_fit.
 _WIDEST, _PRODUCTS = 2048, 2**28
 
 
 class TooFewRowsError(DimensionError):
-    """There are too few rows so far; more may follow."""
+    """There are too few rows so far; more rows may follow."""
 
     def __init__(self, n: int) -> None:
         super().__init__(f"{n} rows, or the classes among them, are too few so far.")
 
 
-def _are_cheap(tables: list[Any]) -> bool:
-    """Whether sums of products over the rows of these tables, side by side, take little beside the fit."""
-    entries = (np.diff(X.indptr) if sp.issparse(X) else np.full(X.shape[0], X.shape[1]) for X in tables)
+def _are_cheap(tables: list[Matrix]) -> bool:
+    """Return True if sums of products over the rows of these tables, side by side, cost little compared with the fit."""
+    entries = (np.diff(X.indptr) if is_sparse(X) else np.full(X.shape[0], X.shape[1]) for X in tables)
     narrow = sum(X.shape[1] for X in tables) <= _WIDEST and not any(map(on_disk, tables))
     return narrow and float(np.sum(np.square(1.0 * sum(entries)))) <= _PRODUCTS
 
 
-def is_wide(X: Any) -> bool:
-    """Sparse rows, no more than their columns: these are not made dense for rows that may never come."""
-    return sp.issparse(X) and X.shape[0] <= X.shape[1]
+def is_wide(X: Matrix) -> bool:
+    """Return True for sparse X with at most as many rows as columns: dense sums for a later partial_fit would be too large."""
+    return bool(sp.issparse(X) and X.shape[0] <= X.shape[1])
 
 
-def from_sums(estimator: Any) -> bool:
-    """``partial_fit`` is there where sums over the rows are all a method needs."""
+def from_sums(estimator: Declared) -> bool:
+    """Return True if the method needs only sums over the rows; otherwise raise AttributeError: it has no ``partial_fit``."""
     reason = rows_needed_by(estimator)
     if reason is not None:
         raise AttributeError(f"{type(estimator).__name__} has no partial_fit with {reason}: it needs all rows at once.")
@@ -56,10 +58,10 @@ def from_sums(estimator: Any) -> bool:
 
 
 class Streaming:
-    """Adds ``partial_fit`` to methods that statistics of the rows suffice for.
+    """Add ``partial_fit`` to methods that need only statistics of the rows.
 
-    A method that reads classes, or nothing, from y and poses its problem in scatter forms needs no more than this base class.
-    `_statistic` is overridden for statistics of another kind, which then are ``sample.past`` in a fit to rows that came in parts.
+    Deriving from this class is enough for a method that reads classes, or nothing, from y and poses its problem in scatter forms.
+    Override `_statistic` for other statistics; ``sample.past`` holds their sum when the fit is posed.
 
     Attributes
     ----------
@@ -76,23 +78,23 @@ class Streaming:
     _sums_suffice: ClassVar[Sufficient | None] = {"kernel": None, "reduce": None}
 
     def _statistic(self, X: Any, y: Any, seen: int = 0, before: Any = None) -> Any:
-        """The statistic of some rows, of which `seen` came before; with triangular factors about the means of a pass `before`."""
+        """Return the statistic of some rows, of which `seen` came before; with triangular factors about the means `before`."""
         if isinstance(y, Classes):
             return Sums.of(X, y.codes, y.count) if before is None else before.factored(X, y.codes)
         sums = Sums.without_classes(Moments.of(X)) if before is None else before
         return sums if before is None else sums.factored(X, np.zeros(X.shape[0], dtype=np.intp))
 
     def _keeps_digits(self, total: Any) -> bool:
-        """The products of the rows hold what the fit needs of them to all digits that matter."""
+        """Return True if the sums of products are accurate enough for the fit."""
         return bool(total.is_full)
 
     def _may_follow(self, total: Any) -> bool:
-        """More rows may make the fit possible that these do not allow: there are columns enough for the axes asked for."""
+        """Return True if a fit that fails now may succeed with more rows: X has enough columns for `n_components` axes."""
         d = getattr(self, "n_components", None)
         return not isinstance(d, Integral) or d <= total.width
 
     def _add(self, before: Any, X: Any, y: Any, seen: int = 0) -> Any:
-        """The statistic with that of more rows: products as long as they hold what is needed, and factors before they do not."""
+        """Add the statistic of more rows. Keep products while they are accurate, then use triangular factors."""
         part = self._statistic(X, y, seen)
         total = part if before is None else before + part
         if self._keeps_digits(total):
@@ -101,8 +103,9 @@ class Streaming:
         return part if before is None else before.rooted() + part
 
     def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
-        """The fit with the statistic of its rows, if it was computed or costs little: `partial_fit` may go on from it."""
-        if "moments_" in fitted.attributes or rows_needed_by(self) is not None or sample.x.pairs:
+        """Return the fit with the statistic of its rows, from which `partial_fit` continues, if it was computed or is cheap."""
+        estimator = cast(Reducer, self)
+        if "moments_" in fitted.attributes or rows_needed_by(estimator) is not None or sample.x.pairs:
             return fitted
         if "sums" in vars(sample):
             return fitted.having(moments_=sample.sums, n_samples_seen_=sample.sums.n)
@@ -111,7 +114,7 @@ class Streaming:
         X = sample.x.values
         beside = sample.y if isinstance(sample.y, tuple) else (sample.y,)
         tables = [table.values for table in (sample.x, *beside) if isinstance(table, Points)]
-        missing = self._accepted().missing != "refuse"  # type: ignore[attr-defined]
+        missing = estimator._accepted().missing != "refuse"
         gaps = missing and not np.isfinite(X.data if sp.issparse(X) else X).all()
         if gaps or not _are_cheap(tables):
             return fitted
@@ -122,11 +125,11 @@ class Streaming:
 
     @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: TableLike, y: Any = None) -> Self:
-        """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
+    def partial_fit(self, X: TableLike, y: TargetLike = None) -> Self:
+        """Add rows to those of earlier calls and of ``fit``. The result equals one ``fit`` to all rows, up to rounding.
 
-        The axes are solved for anew at every call, O(D³) beside the O(mD²) of m rows: pass D rows or more at a time where you
-        can. As long as the rows so far determine no model, such as fewer than `n_components` dimensions, they are kept and
+        Every call solves for the axes again, O(D³) in addition to O(mD²) for m rows: pass D rows or more per call if you can.
+        While the rows so far determine no model, such as fewer than `n_components` dimensions, they are kept and
         ``transform`` raises ``NotFittedError``; ``diagnostics_["not_fitted"]`` holds the reason.
 
         Parameters
@@ -134,30 +137,31 @@ class Streaming:
         X : array-like or sparse matrix of shape (m, n_features)
             Dense or sparse; m may be one.
         y : object, optional
-            What ``fit`` reads of y, for these rows; ignored where it reads nothing.
+            y of these rows, as for ``fit``; ignored by methods without y.
 
         Returns
         -------
         self
         """
-        X, seen = read_block(self, X)
-        return self._go_on(vars(self).get("moments_"), X, y, seen)
+        rows, seen = read_block(cast(Reducer, self), X)
+        return self._go_on(vars(self).get("moments_"), rows, y, seen)
 
-    def _go_on(self, before: Any, X: Any, y: Any, seen: dict[str, Any]) -> Any:
-        """Add rows to those before, solve for the axes if there are rows enough, and remember the statistic in any case."""
+    def _go_on(self, before: Any, X: Matrix, y: Any, seen: dict[str, object]) -> Self:
+        """Add rows to those before, solve for the axes if there are enough rows, and store the statistic in any case."""
         total = self._add(before, X, y, 0 if before is None else before.n)
         with collect() as record:
             fitted = self._fit_so_far(total, y)
         found = Fitted(None, None) if fitted is None else replace(fitted, embedding=None)
-        return self._set(found.having(moments_=total, n_samples_seen_=total.n), seen, record)  # type: ignore[attr-defined]
+        estimator = cast(Reducer, self)
+        return cast(Self, estimator._set(found.having(moments_=total, n_samples_seen_=total.n), seen, record))
 
     def _fit_so_far(self, total: Any, y: Any) -> Fitted | None:
-        """The fit to the rows so far; None, with the reason in the diagnostics, while these determine no model."""
+        """Return the fit to the rows so far; None, with the reason in the diagnostics, while they determine no model."""
         y = PastClasses(y.names, total.n) if isinstance(y, Classes) else y
         sample = Sample(Points(PastRows((total.n, total.width)), True), y, past=total)
         try:
             if self._enough(total, y):
-                return self._fit(sample)  # type: ignore[attr-defined]
+                return cast(Reducer, self)._fit(sample)
             raise TooFewRowsError(total.n)
         except (DimensionError, LabelError, UnitError) as refusal:
             if not isinstance(refusal, TooFewRowsError) and not self._may_follow(total):
@@ -166,7 +170,7 @@ class Streaming:
             return None
 
     def _enough(self, total: Any, y: Any) -> bool:
-        """Two rows or more; of classes two or more, and a row of each that was announced."""
+        """Return True for two rows or more and, with classes, two classes or more with a row of every announced class."""
         if not isinstance(y, PastClasses):
             return bool(total.n > 1)
         counts = total.labelled.counts
@@ -174,15 +178,15 @@ class Streaming:
 
 
 class LabelledStreaming(Streaming):
-    """The same for classes, which may turn up in any part."""
+    """Add ``partial_fit`` with class labels. New classes may occur in any part."""
 
     @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: TableLike, y: Any = None, classes: VectorLike | None = None) -> Self:
-        """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
+    def partial_fit(self, X: TableLike, y: TargetLike = None, classes: VectorLike | None = None) -> Self:
+        """Add rows to those of earlier calls and of ``fit``. The result equals one ``fit`` to all rows, up to rounding.
 
-        The directions are solved for anew at every call, O(D³) beside the O(mD²) of m rows: pass D rows or more at a time where you
-        can. As long as the rows so far determine no model, such as too few classes, they are kept and ``transform`` raises
+        Every call solves for the directions again, O(D³) in addition to O(mD²) for m rows: pass D rows or more per call if you can.
+        While the rows so far determine no model, such as too few classes, they are kept and ``transform`` raises
         ``NotFittedError``; ``diagnostics_["not_fitted"]`` holds the reason.
 
         Parameters
@@ -190,52 +194,54 @@ class LabelledStreaming(Streaming):
         X : array-like or sparse matrix of shape (m, n_features)
             Dense or sparse; m may be one.
         y : array-like of shape (m,)
-            Labels of these rows; new classes may turn up at any time, and rows may all be unlabelled.
+            Labels of these rows. New classes may occur in any call, and all rows may be unlabelled.
         classes : array-like, optional
-            Classes to expect besides: nothing is solved until each has a row.
+            Further classes to expect: no axes are computed until each class has a row.
 
         Returns
         -------
         self
         """
-        X, seen = read_block(self, X)
+        estimator = cast(Reducer, self)
+        rows, seen = read_block(estimator, X)
         before, known = vars(self).get("moments_"), vars(self).get("classes_")
-        among = classes_among(self, X, y, classes, known)
+        among = classes_among(estimator, rows, y, classes, known)
         if before is not None and known is not None:
             before = before.regrouped(np.searchsorted(among.names, known), among.count)
-        return self._go_on(before, X, among, {**seen, "classes_": among.names})
+        return self._go_on(before, rows, among, {**seen, "classes_": among.names})
 
 
-def over_given_graph(estimator: Any) -> bool:
-    """The graph is given, and the lengths of its edges tell the weights: rows may stay where they are."""
+def over_given_graph(estimator: FeatureReducer) -> bool:
+    """Return True if the graph is given and its lengths determine the weights: then the rows may stay in Dask blocks."""
     by_rows = estimator.kernel is not None or estimator.reduce is not None
-    return not by_rows and is_given(estimator.graph) and by_lengths(getattr(estimator, "weights", "local"))
+    graph = getattr(estimator, "graph", None)
+    return not by_rows and is_given(graph) and by_lengths(getattr(estimator, "weights", "local"))
 
 
-def ways_to_stay(estimator: Any) -> str:
-    """How rows may stay where they are, for messages."""
+def ways_to_stay(estimator: FeatureReducer) -> str:
+    """Return the advice of messages for rows that are to stay in the blocks of a Dask collection."""
     if estimator.kernel is not None or estimator.reduce is not None:
         return ""
     return (
-        "; they may stay where they are if graph= is the graph itself, a sparse matrix or a pair (indices, distances), and its lengths "
-        "tell the weights"
+        "; rows may remain distributed if graph= is the graph itself, a sparse matrix or a pair (indices, distances), and its lengths "
+        "determine the weights"
     )
 
 
-def read_block(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
-    """A part of the rows, checked, and what scikit-learn remembers of it."""
+def read_block(estimator: Reducer, X: TableLike) -> tuple[Matrix, dict[str, object]]:
+    """Return a part of the rows after validation, and the attributes that scikit-learn defines for it."""
     begun = "moments_" in vars(estimator)
     if not begun and "map_" in vars(estimator):
         raise InputError(
-            f"This {type(estimator).__name__} keeps no sums to add rows to: it was fitted to {estimator.n_features_in_} features by sparse "
-            f"rows, or by no more rows than features, whose sums of products are kept for up to {_WIDEST} features where they cost "
-            "little. Begin with partial_fit, on a new estimator or on sklearn.base.clone of this one."
+            f"This {type(estimator).__name__} has no sums to which rows can be added: it was fitted to {estimator.n_features_in_} features "
+            f"by sparse rows, or by at most as many rows as features, whose sums are kept for up to {_WIDEST} features if they are cheap. "
+            "Begin with partial_fit, on a new estimator or on sklearn.base.clone of this one."
         )
     return read_part(estimator, X, first=not begun)
 
 
-def classes_among(estimator: Any, X: Any, y: Any, classes: Any, known: Any) -> Classes:
-    """The labels of a part among the classes seen or announced so far."""
+def classes_among(estimator: Reducer, X: Matrix, y: Any, classes: VectorLike | None, known: Labels | None) -> Classes:
+    """Return the labels of a part among the classes seen or announced so far."""
     unlabeled = getattr(estimator, "unlabeled", None)
     rule: dict[str, Any] = {"unlabeled": unlabeled, "name": type(estimator).__name__, "at_least": 0}
     n = X.shape[0]
@@ -243,12 +249,13 @@ def classes_among(estimator: Any, X: Any, y: Any, classes: Any, known: Any) -> C
         check_consistent_length(X, y)
         if all_missing(y, n, unlabeled):
             y = np.full(n, None)
-        before = [part for part in (known, classes) if part is not None and len(part)]
+        earlier: tuple[Any, ...] = (known, classes)
+        before = [part for part in earlier if part is not None and len(part)]
         parts = [label_array(part) for part in (*before, y)]
         if len({part.dtype.kind in "US" for part in parts if part.dtype.kind != "O"}) > 1:
             raise LabelError(
                 "The labels are text in one block and numbers in another: they cannot name the same classes."
             )
         y = np.concatenate(parts)
-    read = read_classes(y, n if y is None else y.size, **rule)
+    read = read_classes(y, n if y is None else len(y), **rule)
     return Classes(read.codes[read.codes.size - n :], read.names, read.given[read.given.size - n :])

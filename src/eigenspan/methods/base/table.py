@@ -12,11 +12,11 @@ from .contract import FeatureReducer, LinearReducer, Reducer
 
 Class = TypeVar("Class", bound=type)
 
-#: Costs that many methods have.
+#: Costs that several methods share.
 SPARSE = "neighbours + sparse eigenproblem"
 NEIGHBOURS_AND_FEATURES = "neighbours + n D² + D³"
 
-#: The table is sorted by these.
+#: The families, in the order of the table.
 FAMILIES = (
     "variance",
     "distances",
@@ -96,7 +96,7 @@ def besides(
 
 
 def _basis(cls: type) -> str:
-    """Return the basis of the axes: "linear or kernel", "linear", or what the class names."""
+    """Return the basis of the axes: "linear or kernel", "linear", or the value that the class declares."""
     if issubclass(cls, FeatureReducer):
         return "linear or kernel"
     linear = issubclass(cls, LinearReducer) or (issubclass(cls, Reducer) and cls._input.linear is True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,7 @@ from ...data.rows.storage import refuse_non_finite
 from ...errors import LabelError, LabelWarning, warn
 from ...problem import Fitted, Map, Posed, Scatters
 from ...problem.class_rule import ClassRule, class_rule
+from ..base.contract import Reducer
 
 #: Share of the total scatter within the classes that is rounding.
 _NOTHING = 1e-13
@@ -135,16 +136,16 @@ class ScoredClassifier(ClassifierMixin):
 
 
 class DiscriminantClassifier(ScoredClassifier):
-    """Bayes' rule for Gaussian classes of equal covariance; all discriminant directions count, whatever `n_components`."""
+    """Bayes' rule for Gaussian classes of equal covariance. It uses all discriminant directions, not `n_components` of them."""
 
     decision_: Map
     collapsed_: int
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
-        X, rows = read_new(self, X)
-        if not sp.issparse(X):
-            refuse_non_finite(X)
+        values, rows = read_new(cast(Reducer, self), X)
+        if not sp.issparse(values):
+            refuse_non_finite(values)
         return self.decision_(rows)
 
     def predict_log_proba(self, X: Any) -> Array:

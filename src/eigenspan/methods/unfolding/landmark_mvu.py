@@ -176,7 +176,7 @@ class LandmarkMVU(Unfolding):
         if isinstance(wanted, Landmarks):  # copies of a point are no more landmarks than it is
             wanted = Landmarks(min(wanted.n, held.n), choice=wanted.choice)
         elif isinstance(wanted, Integral):
-            wanted = min(wanted, held.n)
+            wanted = min(int(wanted), held.n)
         else:
             return _enough(np.unique(groups.labels[np.isin(sample.places, wanted)]), points, d)
         return _enough(choose_landmarks(points, wanted, how="maxmin", random_state=self.random_state), points, d)
