@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 Array: TypeAlias = NDArray[np.float64]
 #: Single precision, for bounds that need few digits.
 Single: TypeAlias = NDArray[np.float32]
+#: Numbers in single or double precision.
+Floats: TypeAlias = NDArray[np.floating]
 #: Row numbers, class codes and other integers that index arrays.
 Index: TypeAlias = NDArray[np.intp]
 #: Integers of any width, such as the index arrays of sparse matrices.

@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 import eigenspan as es
 from eigenspan.data.rows.centred_rows import CentredRows
-from eigenspan.data.rows.chunked_sums import strips_of
+from eigenspan.data.rows.chunked_sums import groups_of_blocks
 from eigenspan.data.rows.moments import Moments, Sums
 from eigenspan.data.rows.storage import NUMBERS, ROWS, on_disk
 from eigenspan.errors import DimensionError, InputError, LabelError, LabelWarning
@@ -113,7 +113,7 @@ def test_sure_dimensions_are_counted() -> None:
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 600, 40_001])
 @pytest.mark.parametrize("D", [1, 100, 3000])
 def test_threads_share_equal_parts_of_all_rows(n: int, D: int) -> None:
-    strips = strips_of(n, D)
+    strips = groups_of_blocks(n, D)
     edges = [(part.start, part.stop) for strip in strips for part in strip]
     assert [row for a, b in edges for row in range(a, b)] == list(range(n))
     lengths = [strip[-1].stop - strip[0].start for strip in strips]

@@ -89,7 +89,7 @@ def test_a_block_that_no_worker_survives(mortal_cluster: Any, monkeypatch: pytes
     with (
         warnings.catch_warnings(),
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        pytest.raises((MemoryLimitError, ClusterError), match=r"ended every worker that took it up.*smaller blocks"),
+        pytest.raises((MemoryLimitError, ClusterError), match=r"ended every worker that processed it.*smaller blocks"),
     ):
         warnings.simplefilter("ignore")
         es.PCA(3).fit(lazily(_always_fatal, 4))

@@ -101,13 +101,13 @@ def test_one_pass_and_no_copy(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     y = rng.integers(0, 5, 40_000)
     X = (rng.standard_normal((40_000, 20)) + rng.standard_normal((5, 20))[y]).astype(np.float32)
     passes: list[int] = []
-    of_strip = strips._of_strip
+    of_strip = strips._sums_of_blocks
 
     def counted(X: Any, codes: Any, groups: int, space: Any, parts: list[slice], scatter: Any) -> Any:
         passes.append(sum(part.stop - part.start for part in parts))
         return of_strip(X, codes, groups, space, parts, scatter)
 
-    monkeypatch.setattr(strips, "_of_strip", counted)
+    monkeypatch.setattr(strips, "_sums_of_blocks", counted)
     es.make(name, graph="class").fit(X[:100], y[:100])
     passes.clear()
     tracemalloc.start()

@@ -22,14 +22,14 @@ def test_a_late_strip_changes_no_bit(single: bool, late: int, monkeypatch: pytes
     X = rows(np.float32 if single else np.float64)
     with threads(1):
         alone = Moments.of(X, single=single)
-    number, of_strip = iter(range(100)), strips._of_strip
+    number, of_strip = iter(range(100)), strips._sums_of_blocks
 
     def delayed(*given: Any) -> Any:
         if next(number) == late:
             time.sleep(0.05)
         return of_strip(*given)
 
-    monkeypatch.setattr(strips, "_of_strip", delayed)
+    monkeypatch.setattr(strips, "_sums_of_blocks", delayed)
     monkeypatch.setattr(strips, "workers", lambda: 2)
     found = Moments.of(X, single=single)
     assert next(number) == 8  # all strips were read, and by this function
@@ -40,7 +40,7 @@ def test_a_late_strip_changes_no_bit(single: bool, late: int, monkeypatch: pytes
 
 
 def test_matrices_are_added_in_the_order_of_their_numbers_and_their_memory_used_again() -> None:
-    turns, given = strips._InTurn(), (1e16, 1.0, -1e16, 3.0)
+    turns, given = strips._OrderedSum(), (1e16, 1.0, -1e16, 3.0)
     for number in (2, 0, 3, 1):
         matrix = turns.room(2)
         matrix[:] = given[number]
@@ -53,7 +53,7 @@ def test_matrices_are_added_in_the_order_of_their_numbers_and_their_memory_used_
 
 def test_one_thread_holds_the_sum_and_one_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[np.ndarray] = []
-    room = strips._InTurn.room
+    room = strips._OrderedSum.room
 
     def counted(self: Any, D: int) -> Any:
         matrix = room(self, D)
@@ -61,7 +61,7 @@ def test_one_thread_holds_the_sum_and_one_matrix(monkeypatch: pytest.MonkeyPatch
             made.append(matrix)
         return matrix
 
-    monkeypatch.setattr(strips._InTurn, "room", counted)
+    monkeypatch.setattr(strips._OrderedSum, "room", counted)
     with threads(1):
         Moments.of(rows(np.float64))
     assert len(made) == 2

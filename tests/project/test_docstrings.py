@@ -165,13 +165,6 @@ def test_names_and_layout() -> None:
 RIDDLE = re.compile(r"(Of|What|Where|Who|How|The same|As|With)\b")
 #: Files with such docstrings. Remove a file when it has none; add no file.
 WITH_RIDDLES = {
-    "data/dask_y.py",
-    "data/rows/cluster.py",
-    "data/rows/dask_rows.py",
-    "data/rows/executor.py",
-    "data/rows/joint_moments.py",
-    "data/rows/moments.py",
-    "data/rows/triangular.py",
     "graphs/weights/rules.py",
     "methods/discriminant/classifier.py",
     "methods/discriminant/label_kernels.py",
@@ -193,13 +186,6 @@ WITH_RIDDLES = {
     "methods/unfolding/landmark_mvu.py",
     "methods/unfolding/solver_settings.py",
     "methods/unfolding/task.py",
-    "methods/variance/em.py",
-    "methods/variance/gaussian.py",
-    "methods/variance/kernel_pca.py",
-    "methods/variance/missing_entries.py",
-    "methods/variance/mixture_em.py",
-    "methods/variance/pca.py",
-    "methods/variance/ppca.py",
     "problem/basis.py",
     "problem/scatters.py",
 }

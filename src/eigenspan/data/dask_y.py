@@ -1,16 +1,16 @@
-"""What y holds beside rows that stay where they are: classes, which are found while the rows are summed over, or numbers."""
+"""The kinds of y for Dask rows: classes, which are read in the same pass as the rows, and numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import Index
+from .._types import Array, Index, Labels
 from ..errors import LabelError
 from ..numerics.memory import require
 from .labels import as_numbers, check_classes, code_classes, label_array, read_classes, refuse_continuous
@@ -19,51 +19,63 @@ from .rows.storage import not_in_memory
 from .y_values import Classes, Numbers
 
 
+class ByClass(Protocol):
+    """A statistic of rows by class."""
+
+    def __add__(self, other: Self) -> Self: ...
+
+    def regrouped(self, places: Index, groups: int) -> Self:
+        """Return the statistic with class i at ``places[i]`` of `groups`."""
+
+
+Total = TypeVar("Total", bound=ByClass)
+
+
 @dataclass(frozen=True, eq=False)
-class Named:
-    """Some rows by class.
+class Named(Generic[Total]):
+    """A statistic of some rows by class.
 
     Attributes
     ----------
     names : ndarray of shape (c,)
-        Their classes, in order.
+        The classes of the rows, in order.
     n : int
-        The rows, those without a label among them.
+        Number of rows, including those without a label.
     marked : bool
-        Some have the mark of unlabelled points for a label.
+        Some rows have the mark of unlabelled points as their label.
     total : object
-        What was made of the rows and their codes among these classes, with `+`, and ``regrouped(places, c)`` for other classes.
+        The statistic by class; it has `+`, and ``regrouped(places, c)`` for other classes.
     """
 
-    names: NDArray[Any]
+    names: Labels
     n: int
     marked: bool
-    total: Any
+    total: Total
 
-    def __add__(self, other: Named) -> Named:
-        """Of both sets of rows, by the classes of both."""
+    def __add__(self, other: Named[Total]) -> Named[Total]:
+        """Return the statistic of both sets of rows, by the classes of both."""
         names = _union(self.names, other.names)
         one, two = (part.total.regrouped(np.searchsorted(names, part.names), names.size) for part in (self, other))
         return Named(names, self.n + other.n, self.marked or other.marked, one + two)
 
 
 class LazyClasses:
-    """Classes of rows that stay where they are.
+    """Classes of Dask rows.
 
-    Which classes there are is found in the one pass over rows and labels, `reduce`; asked before, the labels are read by themselves.
+    `reduce` finds the classes in its pass over rows and labels; before that, `names` reads the labels in a pass of their own.
     """
 
-    def __init__(self, labels: LazyRows, *, unlabeled: Any, name: str, at_least: int) -> None:
+    def __init__(self, labels: LazyRows, *, unlabeled: object, name: str, at_least: int) -> None:
         self.labels = labels
-        self._rule: dict[str, Any] = {"unlabeled": unlabeled, "name": name, "at_least": at_least}
-        self._names: NDArray[Any] | None = None
+        self._unlabeled, self._name, self._at_least = unlabeled, name, at_least
+        self._names: Labels | None = None
         self._n: int | None = None
 
     @property
-    def names(self) -> NDArray[Any]:
-        """The labels themselves."""
+    def names(self) -> Labels:
+        """The classes in order."""
         if self._names is None:
-            self._found(self.labels.reduce(partial(_labels_alone, self._rule["unlabeled"], self._rule["name"])))
+            self._found(self.labels.reduce(partial(_labels_alone, self._unlabeled, self._name)))
         assert self._names is not None
         return self._names
 
@@ -73,8 +85,8 @@ class LazyClasses:
 
     def take(self, rows: Index) -> Classes:
         """Return the classes of some rows, in memory."""
-        unlabeled, name = self._rule["unlabeled"], self._rule["name"]
-        return read_classes(self.labels.take(rows).ravel(), len(rows), unlabeled=unlabeled, name=name, at_least=0)
+        labels = self.labels.take(rows).ravel()
+        return read_classes(labels, len(rows), unlabeled=self._unlabeled, name=self._name, at_least=0)
 
     @property
     def n(self) -> int:
@@ -82,43 +94,55 @@ class LazyClasses:
 
     @property
     def codes(self) -> Index:
-        raise not_in_memory(self._rule["name"])
+        raise not_in_memory(self._name)
 
-    def reduce(self, rows: LazyRows, statistic: Callable[[Any, Index, int], Any]) -> Any:
-        """``statistic(block, codes, classes)`` of every block, added up class by class, in one pass."""
-        by_name = partial(_by_name, statistic, self._rule["unlabeled"], self._rule["name"])
+    def reduce(self, rows: LazyRows, statistic: Callable[[Array, Index, int], Total]) -> Total:
+        """Return the sum of ``statistic(block, codes, classes)`` over all blocks, class by class, in one pass."""
+        by_name = partial(_by_name, statistic, self._unlabeled, self._name)
         return self._found(rows.reduce(by_name, self.labels, add=_join)).total
 
-    def _found(self, named: Named) -> Named:
-        check_classes(named.names, named.n, marked=named.marked, **self._rule)
+    def _found(self, named: Named[Total]) -> Named[Total]:
+        """Check and store the classes."""
+        check_classes(
+            named.names,
+            named.n,
+            marked=named.marked,
+            name=self._name,
+            at_least=self._at_least,
+            unlabeled=self._unlabeled,
+        )
         self._names, self._n = named.names, named.n
         return named
 
 
 @dataclass(frozen=True)
-class _Nothing:
-    """Of labels that are read by themselves."""
+class _NoStatistic:
+    """Statistic of labels that are read without their rows."""
 
-    def __add__(self, other: _Nothing) -> _Nothing:
+    def __add__(self, other: _NoStatistic) -> _NoStatistic:
         return self
 
-    def regrouped(self, places: Index, groups: int) -> _Nothing:
+    def regrouped(self, places: Index, groups: int) -> _NoStatistic:
         return self
 
 
-def _labels_alone(unlabeled: Any, name: str, labels: Any) -> Named:
+def _labels_alone(unlabeled: object, name: str, labels: Labels) -> Named[_NoStatistic]:
+    """Return the classes of one block of labels."""
     codes, names, marked = code_classes(_vector(labels, name), unlabeled)
-    return Named(names, codes.size, marked, _Nothing())
+    return Named(names, codes.size, marked, _NoStatistic())
 
 
-def _by_name(function: Callable[..., Any], unlabeled: Any, name: str, rows: Any, labels: Any) -> Named:
-    """Of one block."""
+def _by_name(
+    function: Callable[[Array, Index, int], Total], unlabeled: object, name: str, rows: Array, labels: Labels
+) -> Named[Total]:
+    """Return the statistic of one block, by class."""
     codes, names, marked = code_classes(_vector(labels, name), unlabeled)
     refuse_continuous(names, codes.size, name)
     return Named(names, codes.size, marked, function(rows, codes, max(names.size, 1)))
 
 
-def _join(one: Named, two: Named) -> Named:
+def _join(one: Named[Total], two: Named[Total]) -> Named[Total]:
+    """Return the sum of two statistics; raise if the means of all classes would not fit in memory."""
     most = one.names.size + two.names.size
     width = getattr(getattr(getattr(one.total, "labelled", None), "means", None), "shape", (0, 1))[1]
     require(
@@ -129,8 +153,8 @@ def _join(one: Named, two: Named) -> Named:
     return one + two
 
 
-def _union(one: NDArray[Any], two: NDArray[Any]) -> NDArray[Any]:
-    """The labels of both, in order; text and numbers cannot name the same classes."""
+def _union(one: Labels, two: Labels) -> Labels:
+    """Return the labels of both, in order; raise if some are text and others numbers."""
     if not one.size or not two.size:
         return one if one.size else two
     if (one.dtype.kind in "US") != (two.dtype.kind in "US"):
@@ -141,7 +165,8 @@ def _union(one: NDArray[Any], two: NDArray[Any]) -> NDArray[Any]:
     return np.union1d(one, two)
 
 
-def _vector(labels: Any, name: str) -> NDArray[Any]:
+def _vector(labels: object, name: str) -> Labels:
+    """Return the labels as a vector; raise if they have several columns."""
     try:
         return label_array(labels)
     except ValueError as refusal:
@@ -151,50 +176,51 @@ def _vector(labels: Any, name: str) -> NDArray[Any]:
 # ---------------------------------------------------------------------- numbers
 @dataclass(frozen=True, eq=False)
 class LazyNumbers:
-    """One number for each of the rows, NaN where there is none; held where the rows are, for it is asked more than once.
+    """One number per row, NaN if unknown; kept in the memory of the workers, because it is read more than once.
 
     Attributes
     ----------
     column : LazyRows
-        The numbers, (m, 1) a block.
+        The numbers, in blocks of shape (m, 1).
     count : int
-        Those that are there.
+        Number of known values.
     levels : ndarray
-        The least distinct ones, all of them if there are no more than `MOST`.
+        The smallest distinct values, all of them if there are no more than `MOST`.
     """
 
     column: LazyRows
     count: int
-    levels: NDArray[np.float64]
+    levels: Array
 
     MOST: ClassVar[int] = 1000
 
     @staticmethod
     def of(column: LazyRows, name: str) -> LazyNumbers:
+        """Return the numbers in a column; raise if none is known, all are equal or some are infinite."""
         if column.width > 1:
             raise LabelError(
-                f"y has {column.width} columns, and {name} takes one response of rows that stay where they are: fit each by itself."
+                f"y has {column.width} columns, and {name} takes one response for Dask collections: fit each separately."
             )
         held = column.each(partial(_one_column, name), 1, None, held=True)
-        told = held.reduce(_told)
-        if told.infinite:
-            raise LabelError(f"{told.infinite} targets are infinite: {name} needs numbers, or NaN for those unknown.")
-        if not told.known:
+        known = held.reduce(_summary)
+        if known.infinite:
+            raise LabelError(f"{known.infinite} targets are infinite: {name} needs numbers, or NaN for those unknown.")
+        if not known.count:
             raise LabelError(
-                f"{name} needs labels, but all {told.n} of them are missing (NaN or None). Use an unsupervised method."
+                f"{name} needs labels, but all {known.n} of them are missing (NaN or None). Use an unsupervised method."
             )
-        if told.levels.size == 1:
+        if known.levels.size == 1:
             raise LabelError(
-                f"{name} needs targets that differ, but all {told.known} of them are {told.levels.tolist()}."
+                f"{name} needs targets that differ, but all {known.count} of them are {known.levels.tolist()}."
             )
-        return LazyNumbers(held, told.known, told.levels)
+        return LazyNumbers(held, known.count, known.levels)
 
     def take(self, rows: Index) -> Numbers:
         """Return the numbers of some rows, in memory."""
         return Numbers(self.column.take(rows))
 
-    def ranked(self, ranks: Index) -> NDArray[np.float64]:
-        """The numbers with these ranks, counted from zero: each of four passes settles sixteen bits of them."""
+    def ranked(self, ranks: Index) -> Array:
+        """Return the numbers with these ranks, counted from zero, in four passes; each pass determines sixteen bits."""
         ranks, found = np.asarray(ranks, dtype=np.int64).copy(), np.zeros(len(ranks), dtype=np.uint64)
         for shift in (48, 32, 16, 0):
             prefixes, which = np.unique(found, return_inverse=True)
@@ -207,25 +233,27 @@ class LazyNumbers:
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
-    """What is to be known of some numbers."""
+class _Summary:
+    """Numbers of rows, of known and of infinite values, and the smallest distinct values."""
 
     n: int
-    known: int
+    count: int
     infinite: int
-    levels: NDArray[np.float64]
+    levels: Array
 
-    def __add__(self, other: _Told) -> _Told:
+    def __add__(self, other: _Summary) -> _Summary:
         levels = np.union1d(self.levels, other.levels)[: LazyNumbers.MOST + 1]
-        return _Told(self.n + other.n, self.known + other.known, self.infinite + other.infinite, levels)
+        return _Summary(self.n + other.n, self.count + other.count, self.infinite + other.infinite, levels)
 
 
-def _told(y: Any) -> _Told:
+def _summary(y: Array) -> _Summary:
+    """Return the summary of one block."""
     known = y[~np.isnan(y)]
-    return _Told(len(y), known.size, int(np.isinf(known).sum()), np.unique(known)[: LazyNumbers.MOST + 1])
+    return _Summary(len(y), known.size, int(np.isinf(known).sum()), np.unique(known)[: LazyNumbers.MOST + 1])
 
 
-def _one_column(name: str, y: Any) -> NDArray[np.float64]:
+def _one_column(name: str, y: Labels) -> Array:
+    """Return a block of y as one column of numbers."""
     try:
         values = as_numbers(y)
     except (TypeError, ValueError) as refusal:
@@ -238,14 +266,14 @@ def _one_column(name: str, y: Any) -> NDArray[np.float64]:
 _SIGN = np.uint64(2**63)
 
 
-def _key_of(values: Any) -> NDArray[np.uint64]:
-    """Whole numbers in the order of the numbers."""
-    bits = (values + 0.0).view(np.uint64)  # −0 as 0
+def _key_of(values: Array) -> NDArray[np.uint64]:
+    """Return unsigned integers in the order of the numbers."""
+    bits = (values + 0.0).view(np.uint64)  # −0 becomes 0
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
-def _digits(shift: int, prefixes: NDArray[np.uint64], y: Any) -> NDArray[np.int64]:
-    """How often each sixteen bits follow each of the prefixes among the keys of numbers."""
+def _digits(shift: int, prefixes: NDArray[np.uint64], y: Array) -> NDArray[np.int64]:
+    """Return counts of the next sixteen bits after each prefix, among the keys of the numbers."""
     keys = _key_of(np.ascontiguousarray(y[~np.isnan(y)]))
     digits = ((keys >> np.uint64(shift)) & np.uint64(0xFFFF)).astype(np.intp)
     if shift == 48:

@@ -62,7 +62,7 @@ class Sample(Generic[X_co, Y_co]):
     def sums(self) -> Sums:
         """Moments of the rows by class, in one pass, or in two where products of the rows would lose digits."""
         if self.past is not None or self.y is not None:
-            return Sums.by_class(self.x.values, self.y) if self.past is None else self.past
+            return Sums.by_class(self.x.values, cast(Any, self.y)) if self.past is None else self.past
         return Sums.without_classes(Moments.read(self.x.values))
 
     @property

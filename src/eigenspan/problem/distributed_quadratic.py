@@ -35,7 +35,7 @@ def lazy_quadratic(M: sp.csr_array, X: LazyRows, origin: Array, axes: Array | No
     import dask
 
     cut = _Cut.of(M, X.counted())
-    size = float(cut.border.size * X.width * X.dtype.itemsize)
+    size = float(cut.border.size * X.width * np.dtype(X.dtype).itemsize)
     if client_of_dask() is None:
         require(
             size,

@@ -1,36 +1,75 @@
-"""Work on the blocks of a Dask collection: on the workers of a cluster where there is a client, else on threads of this process.
+"""Computations on the blocks of a Dask collection: on the workers of a cluster if there is a client, else on threads of this process.
 
-Dask is imported by the user who hands over a collection, and here only inside functions.
+Dask is imported inside functions only: its users have imported it before.
 """
 
 from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from time import monotonic
-from typing import Any
+from typing import Protocol, TypeVar
 
 from ..._diagnostics import note
 from ...errors import ClusterError, ClusterWarning, EigenspanError, MemoryLimitError, warn
 from ...numerics.memory import human_bytes
 from ...numerics.threads import one_blas_thread
 
-#: Seconds to wait for workers where all have gone, and between looks at them.
+#: Seconds to wait for new workers if all have ended, and between checks.
 _PATIENCE, _TICK = 60.0, 2.0
-_HUNGRY = (
-    "A block of rows ended every worker that took it up, most often for want of memory: use smaller blocks (X.rechunk, X.repartition), "
+_WORKERS_KILLED = (
+    "A block of rows ended every worker that processed it, usually because memory ran out: use smaller blocks (X.rechunk, X.repartition), "
     "fewer threads for each worker, or a larger memory_limit"
 )
-#: Values that workers are sent: up to the first they travel with the graph, above the second they are refused.
+#: Sizes of values for the workers: up to the first they are part of the task graph, above the second they are refused.
 _SMALL, _LARGE = 2**20, 200 * 2**20
 #: Partial results that are added up in one task.
-_FAN = 8
+_FAN_IN = 8
+
+Result_co = TypeVar("Result_co", covariant=True)
+Result = TypeVar("Result")
 
 
-def client_of_dask() -> Any:
-    """The client that Dask would compute with now; None where it would use threads or processes of its own."""
+class Delayed(Protocol[Result_co]):
+    """A lazy value of Dask."""
+
+    def compute(self) -> Result_co: ...
+
+
+class Future(Protocol[Result_co]):
+    """A result on a cluster, present or to come."""
+
+    status: str
+
+    def done(self) -> bool: ...
+
+    def result(self) -> Result_co: ...
+
+
+class Client(Protocol):
+    """The connection to a cluster, as far as it is used here."""
+
+    def ncores(self) -> Mapping[str, int]: ...
+
+    def nthreads(self) -> Mapping[str, int]: ...
+
+    def submit(self, work: Callable[..., Result], *arguments: object, pure: bool) -> Future[Result]: ...
+
+    def compute(self, lazy: Delayed[Result]) -> Future[Result]: ...
+
+    def gather(self, futures: Sequence[Future[Result]]) -> list[Result]: ...
+
+    def scatter(self, value: Result, *, broadcast: bool, hash: bool) -> Future[Result]: ...
+
+    def cancel(self, futures: Sequence[Future[object]]) -> None: ...
+
+    def get_events(self, topic: str) -> Sequence[tuple[float, object]]: ...
+
+
+def client_of_dask() -> Client | None:
+    """Return the client that Dask would use now; None if it would use threads or processes of its own."""
     if "distributed" not in sys.modules:
         return None
     from dask.base import get_scheduler
@@ -39,8 +78,8 @@ def client_of_dask() -> Any:
     return owner if "Client" in type(owner).__name__ else None
 
 
-def shared(value: Any, what: str = "What the workers need") -> Any:
-    """A value that every task may use, sent once: in the graph where it is small, else to all workers beforehand."""
+def shared(value: Result, what: str = "The shared value") -> Delayed[Result] | Future[Result]:
+    """Return a value that all tasks may use, sent once: with the task graph if it is small, else to all workers beforehand."""
     import cloudpickle
     import dask
 
@@ -54,69 +93,71 @@ def shared(value: Any, what: str = "What the workers need") -> Any:
     client = client_of_dask()
     if client is None or size <= _SMALL:
         return dask.delayed(value, pure=False, traverse=False)
-    with _explained(client):
+    with explained(client):
         return client.scatter(value, broadcast=True, hash=False)
 
 
-def large_graph() -> Any:
-    """While graphs of tasks carry data on purpose, so that what a lost worker held can be made again: Dask does not warn of their size."""
+def large_graph() -> AbstractContextManager[object]:
+    """Return a context in which Dask does not warn of large task graphs: data in the graph can be restored if a worker is lost."""
     import dask
 
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
 
 
-def compute(lazy: Any) -> Any:
-    """The value of something delayed. A worker that is lost on the way is told of once, and changes nothing; a lost cluster is an error."""
+def compute(lazy: Delayed[Result]) -> Result:
+    """Return the value of a delayed object. A lost worker raises one warning and its tasks are repeated; a lost cluster is an error."""
     client = client_of_dask()
     if client is None:
-        with one_blas_thread():  # tasks run side by side on Dask's threads
+        with one_blas_thread():  # Dask runs one task per thread
             return lazy.compute()
-    with _explained(client):
+    with explained(client):
         seen = set(client.ncores())
         future = client.compute(lazy)
     return gathered(client, [future], seen)[0]
 
 
-def gathered(client: Any, futures: list[Any], seen: set[str]) -> list[Any]:
-    """What the tasks come to. Workers that are lost of those `seen` so far are told of once: what they held is made again."""
-    with _explained(client):
+def gathered(client: Client, futures: list[Future[Result]], seen: set[str]) -> list[Result]:
+    """Return the results of the tasks, with one warning if any of the workers `seen` so far are lost; their tasks are repeated."""
+    with explained(client):
         lost = [worker for worker in _await(client, futures, seen) if _ended(client, worker)]
     found = _results(client, futures)
     if lost:
         warn(
-            f"{len(lost)} of the cluster's workers ended while they worked ({', '.join(lost)}): what they had done was done again by "
-            "others, and the result is the same. If it was for want of memory, use smaller blocks (rechunk) or larger workers.",
+            f"{len(lost)} of the cluster's workers ended while they worked ({', '.join(lost)}): other workers repeated their tasks, "
+            "and the result is the same. If they ran out of memory, use smaller blocks (rechunk) or larger workers.",
             ClusterWarning,
         )
     return found
 
 
-def folded(level: list[Any], add: Callable[[Any, Any], Any] = operator.add) -> Any:
-    """Delayed pairs of rows and a value, added up by a tree, always in the same order."""
+def folded(
+    level: list[Delayed[tuple[int, Result]]], add: Callable[[Result, Result], Result] = operator.add
+) -> Delayed[tuple[int, Result]]:
+    """Return the sum of delayed pairs (number of rows, value), added up by a tree in a fixed order."""
     import dask
 
     fold = dask.delayed(_fold, pure=False)
     while len(level) > 1:
-        level = [fold(add, level[i : i + _FAN]) for i in range(0, len(level), _FAN)]
+        level = [fold(add, level[i : i + _FAN_IN]) for i in range(0, len(level), _FAN_IN)]
     return level[0]
 
 
-def _fold(add: Callable[[Any, Any], Any], some: list[tuple[int, Any]]) -> tuple[int, Any]:
-    """Some partial results as one."""
+def _fold(add: Callable[[Result, Result], Result], some: list[tuple[int, Result]]) -> tuple[int, Result]:
+    """Return the sum of partial results."""
     rows, total = some[0]
     for more, value in some[1:]:
         rows, total = rows + more, add(total, value)
     return rows, total
 
 
-def _await(client: Any, futures: list[Any], seen: set[str]) -> list[str]:
-    """Wait for the end, whatever it is, and return the workers that have gone; those `seen` are then the ones that are there.
+def _await(client: Client, futures: Sequence[Future[object]], seen: set[str]) -> list[str]:
+    """Wait until all tasks have ended or failed, return the lost workers and remove them from `seen`.
 
-    Where all that there were have gone, others are waited for `_PATIENCE` seconds.
+    If all workers are lost, wait `_PATIENCE` seconds for new ones.
     """
     from distributed import wait
 
-    alone_since = None
+    empty_since = None
     while True:
         with suppress(TimeoutError):
             wait(futures, timeout=_TICK)
@@ -126,23 +167,23 @@ def _await(client: Any, futures: list[Any], seen: set[str]) -> list[str]:
             gone = sorted(seen - there)
             seen &= there
             return gone
-        alone_since = None if there else alone_since or monotonic()
-        if seen and alone_since is not None and monotonic() - alone_since > _PATIENCE:
+        empty_since = None if there else empty_since or monotonic()
+        if seen and empty_since is not None and monotonic() - empty_since > _PATIENCE:
             client.cancel(futures)
             raise ClusterError(
-                f"All workers of the cluster have ended, and none has come back for {_PATIENCE:g} s. {_HUNGRY}, start workers again "
-                "and call fit anew. The logs of the workers say more."
+                f"All workers of the cluster have ended, and none has come back for {_PATIENCE:g} s. {_WORKERS_KILLED}, start workers "
+                "again and call fit anew. The logs of the workers say more."
             )
 
 
-def _ended(client: Any, worker: str) -> bool:
-    """A worker that has gone was not told to."""
+def _ended(client: Client, worker: str) -> bool:
+    """Return True if the worker died unexpectedly."""
     events = [event for _, event in client.get_events(worker) if isinstance(event, dict)]
     return not any(event.get("action") == "remove-worker" and event.get("expected") for event in events)
 
 
-def _results(client: Any, futures: list[Any]) -> list[Any]:
-    """What the tasks have made, or what one of them has raised."""
+def _results(client: Client, futures: list[Future[Result]]) -> list[Result]:
+    """Return the results of the tasks, or raise the error of one of them."""
     from distributed import KilledWorker
 
     try:
@@ -150,14 +191,14 @@ def _results(client: Any, futures: list[Any]) -> list[Any]:
             if future.status == "error":
                 future.result()
     except KilledWorker as failure:
-        raise MemoryLimitError(f"{_HUNGRY}. The logs of the workers say more.") from failure
-    with _explained(client):
+        raise MemoryLimitError(f"{_WORKERS_KILLED}. The logs of the workers say more.") from failure
+    with explained(client):
         return list(client.gather(futures))
 
 
 @contextmanager
-def _explained(client: Any) -> Iterator[None]:
-    """What ends the work of a cluster, in words; errors that tasks raise are passed on."""
+def explained(client: Client) -> Iterator[None]:
+    """Raise `ClusterError` with the reason if the scheduler is lost; pass on errors that tasks raise."""
     from asyncio import CancelledError as Stopped
     from concurrent.futures import CancelledError
 
@@ -170,7 +211,7 @@ def _explained(client: Any) -> Iterator[None]:
     except (CancelledError, Stopped, CommClosedError, OSError) as failure:
         address = getattr(getattr(client, "scheduler", None), "address", "its address")
         raise ClusterError(
-            f"The scheduler at {address} was lost while the cluster worked ({type(failure).__name__}). What workers had summed up went "
-            "with it, and the estimator is as it was before: connect to a scheduler again (a new Client) and call fit anew. What persist() "
-            "held on the old one is lost too, and must be made again."
+            f"The scheduler at {address} was lost while the cluster worked ({type(failure).__name__}). Partial results are lost "
+            "with it, and the estimator is unchanged: connect to a scheduler again (a new Client) and call fit anew. Data that persist() "
+            "held on the old one are lost too: persist them again."
         ) from failure

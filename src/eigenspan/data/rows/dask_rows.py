@@ -1,6 +1,6 @@
-"""Rows of a Dask array, data frame or Parquet dataset: blocks that stay where they are, and are worked on there.
+"""Rows of a Dask array, data frame or Parquet dataset, in blocks; computations run where the blocks are stored.
 
-Dask is imported inside functions only: whoever has no Dask collection never loads it.
+Dask is imported inside functions only, so that it is loaded only for Dask collections.
 """
 
 from __future__ import annotations
@@ -9,52 +9,52 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ..._checks import refuse_complex
+from ..._types import Array, Floats, Index, RandomState
 from ...errors import InputError
 from ...numerics.memory import is_lazy, require
 from ...numerics.threads import threads
-from .cluster import compute, folded, shared
+from .cluster import Delayed, compute, folded, shared
+from .row_storage import Statistic
 from .storage import Elsewhere, not_in_memory, refuse_non_finite
-
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class LazyRows(Elsewhere):
-    """Rows in blocks of all columns, none of them in memory here.
+    """Rows in blocks with all columns, outside the memory of this process.
 
     Attributes
     ----------
     parts : tuple of Delayed
-        The blocks, of numpy or pandas, as they come.
+        The blocks, of numpy or pandas, before conversion.
     known : tuple of int or None
-        Rows of each block, where Dask knows them; `sizes` counts them where it does not.
+        Number of rows of each block; None if Dask does not know them, and `sizes` counts them.
     width : int
-        Columns; 0 of a vector, whose blocks have one axis.
+        Number of columns; 0 for a vector, whose blocks have one axis.
     dtype : dtype or None
-        What the numbers are handed out in; None for blocks that are handed out as they come.
+        Type of the numbers; None for blocks that are not converted.
     source : Dask collection
-        What the blocks are of.
+        The collection that the blocks belong to.
     name : str
-        What messages call it.
+        Name of the rows in messages.
     """
 
-    parts: tuple[Any, ...]
+    parts: tuple[Delayed[Any], ...]
     known: tuple[int, ...] | None
     width: int
-    dtype: Any
+    dtype: np.dtype | None
     source: Any
     name: str = "X"
 
-    # ------------------------------------------------------------------ what there is
+    # ------------------------------------------------------------------ properties
     @cached_property
     def sizes(self) -> Index:
-        """Rows of each block, counted where Dask does not know them."""
+        """Number of rows of each block, counted if Dask does not know them."""
         if self.known is not None:
             return np.array(self.known, dtype=np.intp)
         import dask
@@ -76,20 +76,20 @@ class LazyRows(Elsewhere):
 
     @property
     def starts(self) -> Index:
-        """Number of the first row of each block."""
+        """Index of the first row of each block."""
         return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.intp)
 
     @cached_property
     def meta(self) -> Any:
-        """An empty block."""
+        """Empty block of the same type."""
         return self.source._meta
 
     def counted(self) -> LazyRows:
-        """The same, the rows of each block being known."""
+        """Return these rows with the known number of rows of each block."""
         return self if self.known is not None else replace(self, known=tuple(map(int, self.sizes)))
 
     def array(self) -> Any:
-        """The blocks as a Dask array: the one that they are of, or one made of them."""
+        """Return the blocks as a Dask array."""
         if self.source is not None and hasattr(self.source, "chunks"):
             return self.source
         import dask
@@ -103,8 +103,10 @@ class LazyRows(Elsewhere):
         ]
         return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
-    def each(self, function: Callable[[Any], Any], width: int, dtype: Any, *, held: bool = False) -> LazyRows:
-        """What a function makes of every block, in the same blocks; `held` where they are, so that they are made once."""
+    def each(
+        self, function: Callable[[Array], Array], width: int, dtype: np.dtype | None, *, held: bool = False
+    ) -> LazyRows:
+        """Return ``function(block)`` of every block, in the same blocks; `held` keeps the results in the memory of the workers."""
         import dask
 
         task = shared(partial(_each, function, self.dtype, self.name))
@@ -112,13 +114,16 @@ class LazyRows(Elsewhere):
         parts = list(dask.persist(*parts)) if held else parts
         return replace(self, parts=tuple(parts), width=width, dtype=dtype, source=None)
 
-    # ------------------------------------------------------------------ what is done with it
+    # ------------------------------------------------------------------ computations
     def reduce(
-        self, statistic: Callable[..., Any], *aligned: LazyRows, add: Callable[[Any, Any], Any] = operator.add
-    ) -> Any:
-        """``statistic(block, *aligned blocks)`` of every block, added up by a tree, always in the same order.
+        self,
+        statistic: Callable[..., Statistic],
+        *aligned: LazyRows,
+        add: Callable[[Statistic, Statistic], Statistic] = operator.add,
+    ) -> Statistic:
+        """Return the sum of ``statistic(block, *aligned blocks)`` over all blocks, added up by a tree in a fixed order.
 
-        The aligned rows have the blocks of these (`aligned`). Every block must have its known number of rows, and as many as the aligned
+        The aligned rows have the same blocks (see `aligned`). Every block must have its known number of rows, and as many as the aligned
         ones. NaN and infinity that the statistic refuses are reported with their row number among all rows.
         """
         import dask
@@ -138,8 +143,8 @@ class LazyRows(Elsewhere):
             raise InputError(f"{rows} of {self.shape[0]} rows of {self.name} were read.")
         return total
 
-    def take(self, rows: Any) -> NDArray[Any]:
-        """Some of the rows, in this order, in memory."""
+    def take(self, rows: Index) -> Array:
+        """Return some of the rows, in this order, in memory."""
         import dask
 
         rows = np.asarray(rows, dtype=np.intp)
@@ -159,27 +164,27 @@ class LazyRows(Elsewhere):
         back[order] = np.arange(order.size)
         return out[back]
 
-    def __getitem__(self, rows: Any) -> NDArray[Any]:
-        """Some of the rows by their numbers, looked through for NaN and infinity."""
+    def __getitem__(self, rows: Index) -> Array:
+        """Return some of the rows, checked for NaN and infinity."""
         found = self.take(rows)
         bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
         if bad.size:
             refuse_non_finite(found[bad[:1]], int(np.asarray(rows)[bad[0]]), self.name)
         return found
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
         raise not_in_memory("This use of X")
 
-    def sample(self, m: int, random_state: Any = 0) -> Index:
-        """Numbers of m different rows in ascending order, each set of them as likely as any other; all of them where there are no more."""
+    def sample(self, m: int, random_state: RandomState = 0) -> Index:
+        """Return the indices of m random rows, without replacement and in ascending order; all rows if there are no more."""
         n = self.shape[0]
         if m >= n:
             return np.arange(n)
         seed = random_state.randint(2**31 - 1) if isinstance(random_state, np.random.RandomState) else random_state
         return np.sort(np.random.default_rng(seed).choice(n, m, replace=False)).astype(np.intp)
 
-    def images(self, function: Callable[[Any], Any], width: int, dtype: Any) -> Any:
-        """``function`` of every block as a lazy Dask array of the same chunks, `width` columns (0: a vector) of this type.
+    def images(self, function: Callable[[Array], Array], width: int, dtype: np.dtype | None) -> Any:
+        """Return ``function(block)`` of every block as a lazy Dask array of the same chunks, with `width` columns (0: a vector).
 
         The function must be picklable; it is sent to the workers once.
         """
@@ -195,16 +200,16 @@ class LazyRows(Elsewhere):
             meta=np.empty((0,) * len(chunks), dtype),
         )
 
-    def map(self, function: Callable[[Any], Any], width: int) -> LazyRows:
-        """The images of the rows, in double precision and in the same blocks; rows are looked through for NaN before."""
+    def map(self, function: Callable[[Array], Array], width: int) -> LazyRows:
+        """Return ``function(block)`` of every block, in double precision and in the same blocks; rows are checked for NaN first."""
         return lazy_rows(self.images(_Checked(function), width, np.dtype(np.float64)), self.name, numbers=True)
 
-    def aligned(self, other: Any, name: str = "y", *, numbers: bool = False) -> LazyRows:
-        """Another collection, or an array in memory, over the same rows in the same blocks; as they come unless `numbers` are wanted."""
+    def aligned(self, other: object, name: str = "y", *, numbers: bool = False) -> LazyRows:
+        """Return another collection or an array over the same rows, cut into the same blocks and converted if they are `numbers`."""
         table = other if is_lazy(other) else _cut(other, self.counted(), name)
         found = lazy_rows(table, name, numbers=numbers)
         if self.known is None and found.known is None and len(self.parts) == len(found.parts):
-            return found  # rows are compared block by block, where the blocks are
+            return found  # The numbers of rows are compared block by block, in `_run`.
         one, two = self.counted(), found.counted()
         if one.known == two.known:
             return two
@@ -215,12 +220,11 @@ class LazyRows(Elsewhere):
         return lazy_rows(two.array().rechunk({0: one.known}), name, numbers=numbers)
 
 
-def lazy_table(X: Any, name: str = "X", width: int | None = None) -> LazyRows:
-    """The blocks of a table of numbers, of so many columns where that is known."""
-    if getattr(X, "ndim", 2) != 2:
-        raise InputError(
-            f"Expected 2D array, got {X.ndim}D array instead: {name} is a table with a row for each point."
-        )
+def lazy_table(X: object, name: str = "X", width: int | None = None) -> LazyRows:
+    """Return the blocks of a table of numbers; raise unless it has `width` columns, if that is given."""
+    axes = getattr(X, "ndim", 2)
+    if axes != 2:
+        raise InputError(f"Expected 2D array, got {axes}D array instead: {name} is a table with a row for each point.")
     rows = lazy_rows(X, name, numbers=True)
     if width is not None and rows.width != width:
         raise InputError(f"{name} must have shape (n_points, {width}); it has {rows.width} columns.")
@@ -228,9 +232,9 @@ def lazy_table(X: Any, name: str = "X", width: int | None = None) -> LazyRows:
 
 
 def lazy_rows(X: Any, name: str = "X", *, numbers: bool) -> LazyRows:
-    """The blocks of a Dask array or data frame: numbers as tables, a vector being one column, or whatever there is as it comes."""
+    """Return the blocks of a Dask array or data frame: as tables if they are `numbers` (a vector is one column), else unconverted."""
     if hasattr(X, "to_dask_array"):
-        # a data frame or a column of one; unused columns are not read, shared parts not computed twice
+        # A data frame or a column of one. Unused columns are not read, shared parts not computed twice.
         X = X.simplify()
         meta, parts, known = X._meta, X.to_delayed(optimize_graph=False), None
         kinds = list(meta.dtypes) if meta.ndim == 2 else [meta.dtype]
@@ -239,28 +243,25 @@ def lazy_rows(X: Any, name: str = "X", *, numbers: bool) -> LazyRows:
         if X.ndim not in (1, 2):
             raise InputError(f"{name} has {X.ndim} axes: a table has two, a row for each point.")
         X = X.rechunk({1: -1}) if X.ndim == 2 and len(X.chunks[1]) > 1 else X
-        # not optimised: fused with what comes after it, a source that X and y share would be computed for each
+        # Without optimisation: fusing would compute a source that X and y share twice.
         parts, kinds = X.to_delayed(optimize_graph=False).ravel().tolist(), [X.dtype]
         known = None if np.isnan(X.chunks[0]).any() else tuple(map(int, X.chunks[0]))
         width = X.shape[1] if X.ndim == 2 else 0
     else:
         raise InputError(
-            f"{name} is a {type(X).__module__.split('.')[0]} {type(X).__name__}: of Dask's collections arrays and data frames are taken. "
-            "Make one of it (dask.array.from_delayed), or pass what compute() returns."
+            f"{name} is a {type(X).__module__.split('.')[0]} {type(X).__name__}: Dask arrays and data frames are accepted. "
+            "Convert it (dask.array.from_delayed), or pass what compute() returns."
         )
     dtype = _number_type(kinds, name) if numbers else None
     return LazyRows(tuple(parts), known, max(width, 1) if numbers else width, dtype, X, name)
 
 
-def _cut(values: Any, rows: LazyRows, name: str) -> Any:
-    """An array in memory as one of Dask, cut into the blocks of the rows."""
+def _cut(table: object, rows: LazyRows, name: str) -> object:
+    """Return an array in memory as a Dask array with the blocks of the rows."""
     import dask.array as da
 
-    values = (
-        np.asarray(values)
-        if not hasattr(values, "isna")
-        else np.asarray(values, dtype=object if values.isna().any() else None)
-    )
+    gaps = hasattr(table, "isna") and table.isna().any()
+    values = np.asarray(table, dtype=object if gaps else None)
     if values.ndim not in (1, 2) or values.shape[0] != rows.shape[0]:
         raise InputError(
             f"{name} has shape {values.shape}, and X has {rows.shape[0]} rows: give a row of {name} for each."
@@ -269,74 +270,72 @@ def _cut(values: Any, rows: LazyRows, name: str) -> Any:
     return da.from_array(values, chunks=chunks)
 
 
-def _number_type(kinds: list[Any], name: str) -> Any:
-    """What the numbers of columns of these types are handed out in, as scikit-learn would have it: single precision where all are."""
+def _number_type(kinds: list[np.dtype], name: str) -> np.dtype:
+    """Return the type of numbers for columns of these types, as in scikit-learn: single precision if all columns have it."""
     refuse_complex(kinds, name, InputError)
     if any(getattr(kind, "kind", "") in "mM" and getattr(kind, "kind", "") for kind in kinds):
         raise InputError(
-            f"{name} holds dates or times, whose size depends on their unit: turn them into numbers that mean something first."
+            f"{name} holds dates or times, whose size depends on their unit: convert them to numbers first."
         )
     return np.dtype(np.float32 if all(str(kind).lower() == "float32" for kind in kinds) and kinds else np.float64)
 
 
-def block_numbers(block: Any, dtype: Any, name: str) -> Any:
-    """A block as an array of this type."""
+def block_numbers(block: Any, dtype: np.dtype | None, name: str) -> Array:
+    """Return a block as an array of this type; unconverted for None."""
     if dtype is None:
         return block
     if np.ma.isMaskedArray(block):
         raise InputError(
-            f"{name} has blocks that are masked arrays, and what lies under a mask would be taken for data: fill them in first."
+            f"{name} has blocks that are masked arrays, whose masked values would be used as data: fill them in first."
         )
-    if hasattr(block, "toarray"):  # of a sparse matrix
+    if hasattr(block, "toarray"):  # a sparse matrix
         block = block.toarray()
     try:
         pandas = hasattr(block, "to_numpy")
         values = block.to_numpy(dtype=dtype, na_value=np.nan) if pandas else np.asarray(block, dtype=dtype)
     except (TypeError, ValueError) as failure:
         raise InputError(
-            f"{name} holds what are no numbers ({failure!s:.120}): leave such columns out, or encode them."
+            f"{name} holds values that are not numbers ({failure!s:.120}): leave such columns out, or encode them."
         ) from None
     return values[:, None] if values.ndim == 1 else values
 
 
 @dataclass(frozen=True, eq=False)
 class _Checked:
-    """A function of rows in double precision that are all finite."""
+    """A function of rows that are converted to double precision and must be finite."""
 
-    function: Callable[[Any], Any]
+    function: Callable[[Array], Array]
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Floats) -> Array:
         refuse_non_finite(X)
         return self.function(np.asarray(X, dtype=np.float64))
 
 
 @dataclass(frozen=True, eq=False)
 class _Leaf:
-    """What is done with a block, and what its numbers are handed out in."""
+    """A statistic of a block, the types that its numbers are converted to, and names for messages."""
 
     function: Callable[..., Any]
-    dtype: Any
+    dtype: np.dtype | None
     names: tuple[str, ...]
-    others: tuple[Any, ...]
+    others: tuple[np.dtype | None, ...]
 
 
-def _run(rule: _Leaf, start: int | None, size: int | None, block: Any, *others: Any) -> tuple[int, Any]:
-    """The rows of a block, and what the function makes of them."""
+def _run(rule: _Leaf, start: int | None, size: int | None, block: object, *others: object) -> tuple[int, object]:
+    """Return the number of rows of a block, and the statistic of them."""
     kinds = zip((rule.dtype, *rule.others), rule.names, strict=True)
     tables = [block_numbers(table, kind, name) for table, (kind, name) in zip((block, *others), kinds, strict=True)]
     n = len(tables[0])
     where = "" if start is None else f" from row {start} on"
     if size is not None and n != size:
-        raise InputError(
-            f"A block of {rule.names[0]}{where} has {n} rows, and Dask was told of {size}: its chunks are wrong."
-        )
+        raise InputError(f"A block of {rule.names[0]}{where} has {n} rows, but its chunks in Dask say {size}.")
     for table, name in zip(tables[1:], rule.names[1:], strict=True):
         if len(table) != n:
             raise InputError(
                 f"A block of {rule.names[0]}{where} has {n} rows, and that of {name} {len(table)}: both must be of the same points."
             )
     try:
-        with threads(1):  # the cluster counts threads, and this task has one
+        with threads(1):  # Dask runs one task per thread
             return n, rule.function(*tables)
     except InputError:
         for table, kind, name in zip(tables, (rule.dtype, *rule.others), rule.names, strict=True):
@@ -345,34 +344,36 @@ def _run(rule: _Leaf, start: int | None, size: int | None, block: Any, *others: 
         raise
 
 
-def _each(function: Callable[[Any], Any], dtype: Any, name: str, block: Any) -> Any:
+def _each(function: Callable[[Array], Array], dtype: np.dtype | None, name: str, block: object) -> Array:
+    """Return the function of a block, on one thread."""
     with threads(1):
         return function(block_numbers(block, dtype, name))
 
 
-def _called(function: Callable[[Any], Any], block: Any) -> Any:
+def _called(function: Callable[[object], object], block: object) -> object:
+    """Return the function of a block."""
     return function(block)
 
 
-def _plain(block: Any, dtype: Any, name: str) -> NDArray[Any]:
-    """A block of pandas as an array: numbers, or labels of any kind."""
+def _plain(block: object, dtype: np.dtype | None, name: str) -> NDArray:
+    """Return a block of pandas as an array of numbers, or of labels of any kind."""
     return np.asarray(block, dtype=object) if dtype is None else np.asarray(block_numbers(block, dtype, name))
 
 
-def block_rows(block: Any, rows: Index, dtype: Any) -> NDArray[Any]:
-    """Rows of a block."""
+def block_rows(block: Any, rows: Index, dtype: np.dtype | None) -> Array:
+    """Return some rows of a block, converted to this type."""
     return np.asarray(block_numbers(block.iloc[rows] if hasattr(block, "iloc") else block[rows], dtype, "X"))
 
 
 @dataclass(frozen=True, eq=False)
 class _Mapped:
-    """The image of a block, whose numbers are handed out in this type; messages count rows from the first of all."""
+    """A function of converted blocks for ``map_blocks``; messages count rows from the first of all."""
 
-    dtype: Any
+    dtype: np.dtype | None
     name: str
     starts: tuple[int, ...] | None
 
-    def __call__(self, block: Any, function: Callable[..., Any], block_id: Any = None) -> Any:
+    def __call__(self, block: object, function: Callable[[Array], Array], block_id: tuple[int, ...] = (0,)) -> Array:
         rows = block_numbers(block, self.dtype, self.name)
         try:
             with threads(1):

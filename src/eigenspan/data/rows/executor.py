@@ -1,69 +1,76 @@
-"""Who works on pieces of data that depend on one another: the workers of a cluster, or this process where there is none."""
+"""Executors for dependent tasks: Dask workers, or this process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeVar, cast
 
-from .cluster import _explained, client_of_dask, gathered, large_graph
+from .cluster import Client, Delayed, Future, client_of_dask, explained, gathered, large_graph
+
+Result = TypeVar("Result")
 
 
 class Here:
-    """Everything is done at once, in this process."""
+    """Executor that runs every task at once, in this process.
+
+    The result of a task is returned as a handle, which is an argument of other tasks or of `gather`; its declared type is that of the
+    result.
+    """
 
     many = 2
 
-    def submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """A piece of work; its arguments may be what others were submitted for, also in lists."""
+    def submit(self, work: Callable[..., Result], *arguments: object) -> Result:
+        """Submit a task and return its handle. Arguments may be handles, also in lists."""
         return work(*arguments)
 
-    def begin(self, work: Callable[..., Any], part: Any, *arguments: Any) -> Any:
-        """The same on a delayed block."""
+    def begin(self, work: Callable[..., Result], part: Delayed[object], *arguments: object) -> Result:
+        """Submit a task on a delayed block."""
         return work(part.compute(), *arguments)
 
-    def scatter(self, values: Sequence[Any]) -> list[Any]:
-        """Values to submit work on."""
+    def scatter(self, values: Sequence[Result]) -> list[Result]:
+        """Return handles of values, as arguments of tasks."""
         return list(values)
 
-    def gather(self, parts: Sequence[Any]) -> list[Any]:
-        """What the work has come to."""
+    def gather(self, parts: Sequence[Result]) -> list[Result]:
+        """Return the results of tasks, in this process."""
         return list(parts)
 
 
 class Workers(Here):
-    """The workers of a Dask client. What was begun there goes on while more is submitted, and what a lost worker held is made again."""
+    """Executor on the workers of a Dask client. Tasks run while others are submitted; those of a lost worker are repeated."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
         self._seen: set[str] = set(client.ncores())
 
     @property
     def many(self) -> int:  # type: ignore[override]
-        """Shards that keep all workers busy."""
+        """Number of shards that keeps all workers busy."""
         return 2 * max(1, len(self._client.nthreads()))
 
-    def submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        return self._client.submit(work, *arguments, pure=False)
+    def submit(self, work: Callable[..., Result], *arguments: object) -> Result:
+        return cast(Result, self._client.submit(work, *arguments, pure=False))
 
-    def begin(self, work: Callable[..., Any], part: Any, *arguments: Any) -> Any:
+    def begin(self, work: Callable[..., Result], part: Delayed[object], *arguments: object) -> Result:
         import dask
 
-        return self._client.compute(dask.delayed(work, pure=False)(part, *arguments))
+        return cast(Result, self._client.compute(dask.delayed(work, pure=False)(part, *arguments)))
 
-    def scatter(self, values: Sequence[Any]) -> list[Any]:
-        """In tasks of their own, which can be run again where a worker is lost: data that were only sent would be lost with it."""
-        with _explained(self._client), large_graph():
+    def scatter(self, values: Sequence[Result]) -> list[Result]:
+        """Return handles of one task per value: unlike scattered data, these can be restored if a worker is lost."""
+        with explained(self._client), large_graph():
             return [self.submit(_same, value) for value in values]
 
-    def gather(self, parts: Sequence[Any]) -> list[Any]:
-        return gathered(self._client, list(parts), self._seen)
+    def gather(self, parts: Sequence[Result]) -> list[Result]:
+        return gathered(self._client, cast(list[Future[Result]], list(parts)), self._seen)
 
 
-def _same(value: Any) -> Any:
+def _same(value: Result) -> Result:
+    """Return the value."""
     return value
 
 
 def hands() -> Here:
-    """The workers that Dask would compute with now."""
+    """Return the executor for what Dask would use now: the workers of its client, or this process."""
     client = client_of_dask()
     return Here() if client is None else Workers(client)

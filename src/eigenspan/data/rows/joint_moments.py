@@ -1,38 +1,35 @@
-"""Counts, means and scatter of several tables of the same rows, side by side: all that two-view methods need of many rows."""
+"""Counts, means and joint scatter of several tables over the same rows: sufficient statistics of methods of several views."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._diagnostics import stage
+from ..._types import Array, Matrix
 from ...errors import InputError
 from .moments import Moments, OfMoments
 from .row_storage import rows_of
-from .storage import Joined, refuse_non_finite
+from .storage import Elsewhere, Joined, refuse_non_finite
 from .triangular import Root, triangular
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class JointMoments(OfMoments):
-    """Mean and scatter of all views side by side. Those of parts of the rows add up to those of the whole.
+    """Mean and scatter of all views side by side. Moments of parts of the rows add up to those of the whole.
 
     Attributes
     ----------
     moments : Moments
-        Of rows of all columns, one group.
+        Moments of the rows with the columns of all views, one group.
     widths : tuple of int
         Columns of each view.
     flat : bool
-        The last view came as a vector.
+        The last view was passed as a vector.
     """
 
     moments: Moments
@@ -40,26 +37,26 @@ class JointMoments(OfMoments):
     flat: bool = False
 
     @staticmethod
-    def of(tables: Sequence[Any], names: Sequence[str]) -> JointMoments:
-        """In one pass over the rows of all tables; raises where they hold NaN or infinity."""
+    def of(tables: Sequence[Matrix | Elsewhere], names: Sequence[str]) -> JointMoments:
+        """Return the moments in one pass over the rows of all tables; raise if they hold NaN or infinity."""
         first, *others = map(rows_of, tables)
         return first.reduce(partial(_joint, tuple(names)), *others)
 
     @staticmethod
-    def read(tables: Sequence[Any], names: Sequence[str], ridges: Sequence[float]) -> JointMoments:
-        """The same, with the root from another pass where the products lose digits that matter."""
+    def read(tables: Sequence[Matrix | Elsewhere], names: Sequence[str], ridges: Sequence[float]) -> JointMoments:
+        """Return the moments, with the root from a second pass if the products lose digits that matter."""
         joint = JointMoments.of(tables, names)
         return joint if joint.suffices(ridges) else joint.factored(tables)
 
-    def factored(self, tables: Sequence[Any]) -> JointMoments:
-        """The same rows, which are read again, with the root of their scatter."""
+    def factored(self, tables: Sequence[Matrix | Elsewhere]) -> JointMoments:
+        """Return the moments of the same rows, read again, with the root of their scatter."""
         origin = self.moments.mean
         first, *others = map(rows_of, tables)
         root = first.reduce(partial(_joint_root, origin), *others)
         return replace(self, moments=Moments.of_root(root, origin))
 
     def suffices(self, ridges: Sequence[float]) -> bool:
-        """The products hold all directions of every view to about 1e-6, in the columns' own units too where a ridge is added in these."""
+        """Return True if the products give all directions of every view to about 1e-6; with a ridge, also in the units of the columns."""
         views = [self.alone(i) for i in range(len(self.widths))]
         return all(
             view.is_full and (not ridge or view.leads(int(view.live().sum())))
@@ -72,7 +69,7 @@ class JointMoments(OfMoments):
 
     @property
     def width(self) -> int:
-        """The columns of the second widest view, the most pairs of variates that two views can have."""
+        """Number of columns of the second widest view, the largest possible number of pairs of variates."""
         return sorted(self.widths)[-2]
 
     def __add__(self, other: JointMoments) -> JointMoments:
@@ -87,7 +84,7 @@ class JointMoments(OfMoments):
         return slice(sum(self.widths[:i]), sum(self.widths[: i + 1]))
 
     def alone(self, i: int) -> Moments:
-        """Of one view."""
+        """Return the moments of one view."""
         part, whole = self._columns(i), self.moments
         root = None if whole.root is None else triangular(whole.root[:, part])
         lost = None if whole.lost is None else whole.lost[part]
@@ -95,19 +92,19 @@ class JointMoments(OfMoments):
         return Moments(whole.counts, whole.means[:, part], whole.scatter[part, part], whole.single, root, lost, low)
 
     def covariance(self, i: int, j: int) -> Array:
-        """Between two views."""
+        """Return the covariance between two views."""
         return self.moments.scatter[self._columns(i), self._columns(j)] / (self.n - 1)
 
     def cross(self, i: int, A: Array, j: int, B: Array) -> Array:
-        """Covariance between combinations A of the columns of one view and B of another."""
+        """Return the covariance between combinations A of the columns of one view and B of another."""
         if self.moments.root is None:
             return A.T @ self.covariance(i, j) @ B
         root = self.moments.root
         return (root[:, self._columns(i)] @ A).T @ (root[:, self._columns(j)] @ B) / (self.n - 1)
 
 
-def _joint_root(origin: Array, *tables: Any) -> Root:
-    """The factor of the rows of all views side by side."""
+def _joint_root(origin: Array, *tables: Matrix) -> Root:
+    """Return the root of the rows of all views side by side."""
     if any(map(sp.issparse, tables)):
         return Root.of(
             sp.csr_array(sp.hstack([sp.csr_array(table, dtype=np.float64) for table in tables])), None, 1, origin
@@ -115,12 +112,12 @@ def _joint_root(origin: Array, *tables: Any) -> Root:
     return Root.of(Joined(tables), None, 1, origin)
 
 
-def _joint(names: tuple[str, ...], *tables: Any) -> JointMoments:
-    """Of the rows of all views, or of one block of them."""
-    whole: Any = Joined(tuple(tables))
+def _joint(names: tuple[str, ...], *tables: Matrix) -> JointMoments:
+    """Return the moments of the rows of all views, or of one block of them."""
+    whole: Matrix | Joined = Joined(tuple(tables))
     dense_ones = [(table, name) for table, name in zip(tables, names, strict=True) if not sp.issparse(table)]
     if len(dense_ones) < len(tables):
-        for table, name in dense_ones:  # sums over sparse rows do not look for NaN
+        for table, name in dense_ones:  # sums over sparse rows do not check for NaN
             refuse_non_finite(table, name=name)
         whole = sp.csr_array(sp.hstack([sp.csr_array(table, dtype=np.float64) for table in tables]))
     try:
@@ -134,4 +131,5 @@ def _joint(names: tuple[str, ...], *tables: Any) -> JointMoments:
 
 
 def listed_numbers(numbers: Sequence[int]) -> str:
+    """Return the numbers joined by "and"."""
     return " and ".join(map(str, numbers))

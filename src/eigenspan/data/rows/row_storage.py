@@ -1,6 +1,6 @@
-"""Rows of numbers, wherever they are stored, and the additive statistics that are computed from them.
+"""Interface of tables of rows in any storage, and additive statistics of them.
 
-A method never asks where its rows are. It asks for a statistic, and the storage decides how the rows are passed through.
+Methods do not depend on the storage: they ask for a statistic, and the class of the rows decides how to read them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Rows(Protocol):
         """Return ``statistic(rows, *aligned rows)`` of all rows; those that are stored in blocks are added up block by block."""
 
     def map(self, function: Callable[..., Array], width: int) -> Rows:
-        """Return the images of the rows, of so many columns, stored where the rows are."""
+        """Return ``function(rows)``, which has `width` columns, in the storage of the rows."""
 
     def aligned(self, other: object, name: str = "y") -> Rows:
         """Return another table of the same points, cut into the same blocks."""
@@ -59,7 +59,7 @@ class HeldRows:
 
 @dataclass(frozen=True, eq=False)
 class PastRows(Elsewhere):
-    """Rows that arrived in parts, of which statistics are left."""
+    """Rows that arrived in parts and are gone; only their statistics are left."""
 
     shape: tuple[int, int]
 
@@ -79,5 +79,5 @@ def rows_of(X: object) -> Rows:
 
 
 def held(X: Matrix | Elsewhere) -> Matrix | None:
-    """Return X where its rows are in memory, so that one more array of their length is no burden; otherwise None."""
+    """Return X if its rows are in memory, so that another array of n rows fits there too; otherwise None."""
     return None if isinstance(X, Elsewhere) or on_disk(X) else X

@@ -1,44 +1,46 @@
-"""Rows of numbers where they lie: in memory or in a file, dense or sparse, read a block at a time and never copied as a whole."""
+"""Rows in memory or in a file, read in blocks; checks of their values and of where they are stored."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from ..._checks import MAX_SIZE, MIN_SIZE
+from ..._types import Array, Floats, Index, Mask, Matrix, Sparse
 from ...errors import InputError, PrecisionWarning, warn
 
-#: Rows and numbers of one block: small enough for a float32 sum to keep six digits, large enough for the matrix products.
+#: Largest numbers of rows and of entries in a block: small enough for six digits in float32 sums, large enough for fast products.
 ROWS, NUMBERS = 4096, 2**20
-#: Rounding of a column in single precision, as a share of its spread, that goes unmentioned; and the rows that it is measured on.
-_VISIBLE, _SOME = 1e-3, 1000
+#: Largest rounding error of a column, relative to its standard deviation, without a warning; number of rows that it is measured on.
+_ROUNDING, _SAMPLE = 1e-3, 1000
 
 
 def blocks(n: int, D: int, rows: int | None = None, numbers: int | None = None) -> Iterator[slice]:
-    """Slices of rows to read at once."""
+    """Return slices of rows to read at once."""
     numbers = NUMBERS if numbers is None else numbers
     step = max(64, min(ROWS if rows is None else rows, numbers // max(D, 1)))
     return (slice(i, min(i + step, n)) for i in range(0, n, step))
 
 
 class Elsewhere:
-    """Rows that are not in the memory of this process, many of few columns: sums over them are made where they lie."""
+    """Marker for out-of-process rows (more rows than columns); reductions run where the data is stored."""
 
 
 def not_in_memory(what: str) -> InputError:
-    """The error to raise where rows are needed that are elsewhere."""
+    """Return the error for an operation that needs all rows in memory when they are not."""
     return InputError(
         f"{what} needs all rows in the memory of one process, and they are a Dask collection or came in parts: pass arrays to fit, such "
         "as X.compute()."
     )
 
 
-def on_disk(X: Any) -> bool:
-    """X is, or looks into, a memory-mapped file, or lies on other machines."""
+def on_disk(X: object) -> bool:
+    """Return True if X is a memory-mapped file or a view of one, or is stored outside this process."""
     if isinstance(X, Elsewhere):
         return True
     while X is not None and not isinstance(X, np.memmap):
@@ -46,8 +48,8 @@ def on_disk(X: Any) -> bool:
     return X is not None
 
 
-def is_tall(X: Any) -> bool:
-    """A float array with more rows than columns: its D×D scatter is the small summary."""
+def is_tall(X: object) -> bool:
+    """Return True for a float array with more rows than columns, which its D×D scatter summarises."""
     return isinstance(X, Elsewhere) or (
         isinstance(X, np.ndarray)
         and X.ndim == 2
@@ -59,9 +61,9 @@ def is_tall(X: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """Tables of the same rows side by side, put together some rows at a time and never as a whole."""
+    """Tables over the same rows, side by side. Blocks of rows are joined when they are read; the joined table is never formed."""
 
-    tables: tuple[Any, ...]
+    tables: tuple[Matrix, ...]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -70,27 +72,28 @@ class Joined:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows: Any) -> Joined:
+    def __getitem__(self, rows: slice | Index | Mask) -> Joined:
         return Joined(tuple(table[rows] for table in self.tables))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.hstack(self.tables, dtype=dtype)
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
+        joined: Array = np.hstack(self.tables, dtype=dtype)
+        return joined
 
 
-def less(X: Any, origin: Any, out: Any) -> Any:
-    """``X − origin`` in the memory of `out`, where numbers have no fewer digits; tables side by side go there one by one."""
+def subtract_origin(X: Floats | Joined, origin: Floats, out: Floats) -> Floats:
+    """Write ``X − origin`` to `out`, whose precision is not lower, and return it. Joined tables are copied one by one."""
     if not isinstance(X, Joined) and X.dtype == out.dtype:
         return np.subtract(X, origin, out=out)
     start = 0
     for table in X.tables if isinstance(X, Joined) else (X,):
-        # converted by themselves: subtracting on the way takes half as long again
+        # Conversion in a pass of its own: subtracting at the same time takes 50 % longer.
         out[:, start : start + table.shape[1]] = table
         start += table.shape[1]
     return np.subtract(out, origin, out=out) if origin.any() else out
 
 
-def refuse_non_finite(X: Any, first: int = 0, name: str = "X") -> None:
-    """Raise at the first NaN or infinity of X, its rows counted from `first`; do nothing where there is none."""
+def refuse_non_finite(X: Floats, first: int = 0, name: str = "X") -> None:
+    """Raise if X has NaN or infinity; the message counts rows from `first`."""
     for part in blocks(*X.shape):
         bad = np.argwhere(~np.isfinite(X[part]))
         if len(bad):
@@ -102,8 +105,8 @@ def refuse_non_finite(X: Any, first: int = 0, name: str = "X") -> None:
             )
 
 
-def in_precision_of(X: Any, Y: Any) -> Any:
-    """Y, which was computed from X, as numbers of the type of X; raises where they are not finite, with the reason."""
+def in_precision_of(X: Matrix, Y: Array) -> Array:
+    """Return Y, which was computed from X, in the precision of X; raise with the reason if it is not finite there."""
     with np.errstate(over="ignore", invalid="ignore"):
         out = Y.astype(X.dtype, copy=False)
     if np.isfinite(out).all():
@@ -119,14 +122,14 @@ def in_precision_of(X: Any, Y: Any) -> Any:
     )
 
 
-def warn_of_rounded_columns(columns: Any, name: str, advice: str) -> None:
-    """Warn where numbers in single precision lie so far from zero that their differences within a column are rounded."""
+def warn_of_rounded_columns(columns: Floats, name: str, advice: str) -> None:
+    """Warn if columns in single precision are so far from zero that rounding affects their differences."""
     if columns.dtype != np.float32:
         return
-    some = columns[:: max(1, len(columns) // _SOME)]
+    some = columns[:: max(1, len(columns) // _SAMPLE)]
     spread, size = some.std(axis=0, dtype=np.float64), np.abs(some).max(axis=0)
     rounded = float(np.max(np.finfo(np.float32).eps * size / np.where(spread > 0, spread, np.inf), initial=0.0))
-    if rounded > _VISIBLE:
+    if rounded > _ROUNDING:
         warn(
             f"X is in single precision, and columns of {name} lie far from zero: they are rounded by {rounded:.0e} of their spread. "
             f"{advice}",
@@ -134,8 +137,8 @@ def warn_of_rounded_columns(columns: Any, name: str, advice: str) -> None:
         )
 
 
-def refuse_out_of_range(X: Any, name: str = "X") -> None:
-    """Raise where the squares of what X holds overflow, or those of its extent vanish, as all distances and products would."""
+def refuse_out_of_range(X: Matrix, name: str = "X") -> None:
+    """Raise if squares of the entries overflow, or squares of their differences underflow: distances and products would, too."""
     if not X.size:
         return
     if sp.issparse(X):
@@ -151,8 +154,8 @@ def refuse_out_of_range(X: Any, name: str = "X") -> None:
         refuse_squares(False, name)
 
 
-def _is_moderate(X: Any) -> bool:
-    """The largest number of sparse X is neither too large nor too small, and its column has a zero: no column need be looked at."""
+def _is_moderate(X: Sparse) -> bool:
+    """Return True if the largest entry of X is in range and its column has a zero; the columns need no further check then."""
     if X.format != "csr" or not X.nnz or not X.has_canonical_format:
         return False
     place = int(np.abs(X.data).argmax())
@@ -164,6 +167,7 @@ def _is_moderate(X: Any) -> bool:
 
 
 def refuse_squares(large: bool, name: str = "X") -> NoReturn:
+    """Raise the error for squares that overflow (`large`) or underflow."""
     what, do = (
         ("large that their squares overflow", "divide") if large else ("small that their squares vanish", "multiply")
     )

@@ -1,8 +1,8 @@
 """Triangular factors of centred rows: the scatter ``R'R`` without its squares.
 
-Products of the rows lose twice the digits that the rows themselves lose: of a direction whose spread is s times the largest, a scatter
-matrix holds about eps/s² and its factor eps/s. Factors of parts of the rows are stacked and factorised again (tall-skinny QR), so blocks of
-a file, blocks on a cluster and parts that arrive one after the other lead to the same matrix.
+Squares double the loss of digits: the relative error of a direction whose standard deviation is s times the largest is about eps/s² in
+a scatter matrix and eps/s in its factor. Factors of blocks of rows are stacked and factorised again (tall-skinny QR), so blocks of a file,
+blocks on a cluster and parts that arrive one after the other give the same matrix.
 """
 
 from __future__ import annotations
@@ -10,44 +10,40 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from ..._types import Array
+from ..._types import Array, Index, Matrix, is_sparse
 from ...numerics.memory import require
 from ...numerics.threads import in_threads, workers
-from .chunked_sums import strips_of
-from .storage import NUMBERS
+from .chunked_sums import groups_of_blocks
+from .storage import NUMBERS, Joined
 
-Codes = NDArray[np.intp]
-
-#: Relative error that results may have in the smallest direction that they need.
+#: Largest relative error of results in the smallest direction that they need.
 NEED = 1e-6
 #: Relative error of products and factors: a few units in the last place.
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
-#: Rows of a block at least, and for each column: the factor so far is factorised again with every block.
+#: Least number of rows of a block, in all and per column: every block adds another factorisation of the factor so far.
 _ROWS, _DEEP = 2048, 4
 
 
 def triangular(rows: Array) -> Array:
-    """The factor R with ``R'R = rows'rows``; the rows themselves where they are no more than their columns."""
+    """Return the factor R with ``R'R = rows'rows``: the rows themselves if there are no more rows than columns."""
     return rows if rows.shape[0] <= rows.shape[1] else np.asarray(np.linalg.qr(rows, mode="r"))
 
 
 @dataclass(frozen=True, eq=False)
 class Root:
-    """Groups of rows: how many, their means less an origin, and the factor of the scatter about these means.
+    """Counts of groups of rows, their means minus an origin, and a factor of the scatter about these means.
 
     Attributes
     ----------
     counts : ndarray of shape (g,)
     means : ndarray of shape (g, D)
-        Less the origin, so that data far away keep their digits. Zero for a group without rows.
+        Minus the origin, so that data far from zero keep their digits. Zero for a group without rows.
     factor : ndarray of shape (r, D)
-        ``factor'factor`` is the scatter of all rows about the means of their groups. r is D, or the number of rows where they are fewer.
+        ``factor'factor`` is the scatter of all rows about the means of their groups. r is D, or the number of rows if it is smaller.
     """
 
     counts: Array
@@ -55,8 +51,8 @@ class Root:
     factor: Array
 
     @staticmethod
-    def of(X: Any, codes: Codes | None, groups: int, origin: Array) -> Root:
-        """In one pass over rows in memory or in a file, dense or sparse; rows with a negative code are left out. Cost O(nD²)."""
+    def of(X: Matrix | Joined, codes: Index | None, groups: int, origin: Array) -> Root:
+        """Return the root of rows in memory or in a file, dense or sparse, in one pass, O(nD²). Rows with a negative code are left out."""
         n, D = X.shape
         rows = max(_ROWS, _DEEP * D)
         require(
@@ -64,30 +60,30 @@ class Root:
             f"Triangular factors of {D} features",
             "Pass reduce=r to keep r principal axes first.",
         )
-        strips = strips_of(n, D, rows=rows, numbers=rows * D)
+        units = groups_of_blocks(n, D, rows=rows, numbers=rows * D)
         nothing = Root(np.zeros(groups), np.zeros((groups, D)), np.zeros((0, D)))
 
-        def read(strip: list[slice]) -> Root:
-            parts = (_centred(X[part], None if codes is None else codes[part], groups, origin) for part in strip)
+        def read(unit: list[slice]) -> Root:
+            parts = (_centred(X[part], None if codes is None else codes[part], groups, origin) for part in unit)
             return reduce(add, parts)
 
-        parts = in_threads(read, strips, workers() if n * D > NUMBERS else 1)
+        parts = in_threads(read, units, workers() if n * D > NUMBERS else 1)
         return reduce(add, parts, nothing)
 
     def __add__(self, other: Root) -> Root:
-        """Of both sets of rows together."""
+        """Return the root of both sets of rows together."""
         counts, means, apart = joined_means((self.counts, self.means), (other.counts, other.means))
         return Root(counts, means, triangular(np.vstack([self.factor, other.factor, apart])))
 
-    def regrouped(self, places: Codes, groups: int) -> Root:
-        """The same with group i at ``places[i]`` of `groups`."""
+    def regrouped(self, places: Index, groups: int) -> Root:
+        """Return the root with group i at ``places[i]`` of `groups`."""
         counts, means = np.zeros(groups), np.zeros((groups, self.means.shape[1]))
         counts[places], means[places] = self.counts, self.means
         return replace(self, counts=counts, means=means)
 
 
 def joined_means(one: tuple[Array, Array], two: tuple[Array, Array]) -> tuple[Array, Array, Array]:
-    """Counts and means of two sets of groups together, and rows whose products are the scatter of both means about the joint ones."""
+    """Return counts and means of two sets of groups together, and rows whose products are the scatter of both means about these."""
     (n, mean), (m, other) = one, two
     total = np.maximum(n + m, 1.0)
     gap, both = other - mean, (n > 0) & (m > 0)
@@ -95,11 +91,11 @@ def joined_means(one: tuple[Array, Array], two: tuple[Array, Array]) -> tuple[Ar
     return n + m, means, (np.sqrt(n * m / total)[:, None] * gap)[both]
 
 
-def _centred(rows: Any, code: Any, groups: int, origin: Array) -> Root:
-    """One block about the means of its groups; its rows are the factor, to be factorised with those of other blocks."""
+def _centred(rows: Matrix | Joined, code: Index | None, groups: int, origin: Array) -> Root:
+    """Return the root of one block. Its factor has all rows, about the means of their groups; it is factorised with other blocks."""
     if code is not None and code.size and code.min() < 0:
         rows, code = rows[code >= 0], code[code >= 0]
-    rows = rows.toarray() if sp.issparse(rows) else np.asarray(rows)
+    rows = rows.toarray() if is_sparse(rows) else np.asarray(rows)
     z = np.subtract(rows, origin, dtype=np.float64)
     if code is None:
         means = z.mean(axis=0)[None] if len(z) else np.zeros((1, z.shape[1]))

@@ -1,19 +1,18 @@
-"""The scatter of rows on a cluster that have too many columns for a D×D matrix: known by its products with a few vectors."""
+"""Scatter of distributed rows with too many columns for a D×D matrix, as an operator: products with a few vectors at a time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._types import Array, Floats
 from .dask_rows import LazyRows
 from .storage import blocks, refuse_non_finite
 
-Array = NDArray[np.float64]
-#: Rows, their mean, and the sums of squares of every column about it.
+#: Number of rows, their mean, and the sums of squares of every column about it.
 Columns = tuple[int, Array, Array]
 
 
@@ -33,12 +32,12 @@ class SpreadScatter:
     origin: Array
     squares: Array
 
-    #: Never written out.
+    #: The matrix itself is never formed.
     distributed: ClassVar[bool] = True
 
     @staticmethod
     def of(rows: LazyRows, center: bool = True) -> SpreadScatter:
-        """About the mean of the rows, or about the origin; one pass."""
+        """Return the scatter about the mean of the rows, or about the origin, after one pass for its diagonal."""
         n, mean, squares = rows.reduce(_columns, add=_joined)
         return SpreadScatter(rows, mean, squares) if center else SpreadScatter(rows, 0 * mean, squares + n * mean**2)
 
@@ -53,17 +52,18 @@ class SpreadScatter:
         return self.squares
 
     def bound(self) -> float:
-        """The trace: no eigenvalue of a scatter is larger."""
+        """Return the trace, an upper bound of the eigenvalues."""
         return float(self.squares.sum())
 
-    def scaled(self, s: Array) -> Any:
+    def scaled(self, s: Array) -> NoReturn:
         raise NotImplementedError
 
     def to_dense(self) -> Array:
         return self @ np.eye(self.squares.size)
 
 
-def _columns(X: Any) -> Columns:
+def _columns(X: Floats) -> Columns:
+    """Return the mean and the sums of squares about it of a block."""
     refuse_non_finite(X)
     found: Columns = (0, np.zeros(X.shape[1]), np.zeros(X.shape[1]))
     for part in blocks(*X.shape):
@@ -79,7 +79,8 @@ def _joined(one: Columns, two: Columns) -> Columns:
     return n, one[1] + share * gap, one[2] + two[2] + one[0] * share * gap**2
 
 
-def _product(X: Any, origin: Array, V: Array) -> Array:
+def _product(X: Floats, origin: Array, V: Array) -> Array:
+    """Return the product of the scatter of a block with V."""
     out = np.zeros(V.shape)
     for part in blocks(*X.shape):
         R = X[part] - origin

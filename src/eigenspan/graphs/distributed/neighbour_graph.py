@@ -33,7 +33,7 @@ def spread_neighbours(rows: LazyRows, k: int) -> SpreadGraph:
     return graph
 
 
-def _dealt(block: object, start: int, cells: Cells, dtype: object, name: str) -> list[Shard]:
+def _dealt(block: object, start: int, cells: Cells, dtype: np.dtype | None, name: str) -> list[Shard]:
     X = block_numbers(block, dtype, name)
     refuse_non_finite(X, start, name)
     return dealt(X, start, cells)
