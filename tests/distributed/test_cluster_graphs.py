@@ -13,12 +13,12 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
 from eigenspan import KNN, PCA, PPCA, Heat, LaplacianEigenmaps
+from eigenspan.data.rows import wide_scatter
 from eigenspan.data.rows.executor import Here
 from eigenspan.errors import DisconnectedError, InputError
 from eigenspan.graphs.distributed.cells import Cells
 from eigenspan.graphs.distributed.laplacian_products import SpreadMatrix, spread_laplacian
 from eigenspan.graphs.distributed.shard_search import SpreadGraph, dealt, spread_graph
-from eigenspan.methods.variance import pca
 from eigenspan.numerics.eigen import chebyshev
 from eigenspan.problem import Form
 from helpers import angle, pairwise
@@ -197,7 +197,7 @@ def test_a_gap_is_told_by_its_row() -> None:
 # ---------------------------------------------------------------------- wide tables
 @pytest.mark.parametrize("estimator", [PCA(4), PCA(4, center=False), PPCA(4)], ids=str)
 def test_few_axes_of_a_wide_table(estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pca, "_WIDE", 100)
+    monkeypatch.setattr(wide_scatter, "WIDEST", 100)
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((900, 12)) * np.linspace(5, 1, 12)) @ rng.standard_normal((12, 200))
     X += 3 + 0.2 * rng.standard_normal(X.shape)

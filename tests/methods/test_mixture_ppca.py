@@ -185,7 +185,7 @@ def test_empty_components_are_begun_anew(monkeypatch: pytest.MonkeyPatch) -> Non
         return R
 
     monkeypatch.setattr("eigenspan.methods.variance.mixture_ppca.start", lopsided)
-    with reports(DegenerateWarning, "Components ran empty", "2 were begun anew", "leaves 3"):
+    with reports(DegenerateWarning, "Components ran empty", "2 were restarted", "leaves 3"):
         found = es.MixturePPCA(2, n_clusters=3, n_init=1).fit(X)
     assert found.weights_.size == 3
     assert found.weights_.min() > 0.1

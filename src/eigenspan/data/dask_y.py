@@ -19,7 +19,7 @@ from .rows.storage import not_in_memory
 from .y_values import Classes, Numbers
 
 
-class ByClass(Protocol):
+class ClassStatistic(Protocol):
     """A statistic of rows by class."""
 
     def __add__(self, other: Self) -> Self: ...
@@ -28,7 +28,7 @@ class ByClass(Protocol):
         """Return the statistic with class i at ``places[i]`` of `groups`."""
 
 
-Total = TypeVar("Total", bound=ByClass)
+Total = TypeVar("Total", bound=ClassStatistic)
 
 
 @dataclass(frozen=True, eq=False)

@@ -284,7 +284,7 @@ class OfMoments:
         return self._each(Moments.products)
 
 
-class ByClass(Protocol):
+class ClassesOfRows(Protocol):
     """Classes of rows, in the storage of the rows."""
 
     def reduce(self, rows: Rows, statistic: Callable[..., Statistic]) -> Statistic: ...
@@ -309,7 +309,7 @@ class Sums(OfMoments):
         return Sums(part(X, codes, classes), part(X[: rest.size], rest, 1))
 
     @staticmethod
-    def by_class(X: Matrix | Elsewhere, y: ByClass) -> Sums:
+    def by_class(X: Matrix | Elsewhere, y: ClassesOfRows) -> Sums:
         """Return the sums of rows and their classes in any storage, with roots if the products lose digits that matter."""
         rows = rows_of(X)
         sums: Sums = y.reduce(rows, Sums.of)

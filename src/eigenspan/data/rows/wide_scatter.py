@@ -8,12 +8,23 @@ from typing import ClassVar, NoReturn
 
 import numpy as np
 
+from ..._diagnostics import stage
 from ..._types import Array, Floats
 from .dask_rows import LazyRows
 from .storage import blocks, refuse_non_finite
 
+#: Largest number of columns for which a D×D matrix is formed: 128 MB, of which several are needed.
+WIDEST = 4000
 #: Number of rows, their mean, and the sums of squares of every column about it.
 Columns = tuple[int, Array, Array]
+
+
+def scatter_operator(X: object, center: bool) -> SpreadScatter | None:
+    """Return the scatter of distributed rows with too many columns for a matrix; None for all other rows."""
+    if not isinstance(X, LazyRows) or X.width <= WIDEST:
+        return None
+    with stage("moments"):
+        return SpreadScatter.of(X, center)
 
 
 @dataclass(frozen=True, eq=False)

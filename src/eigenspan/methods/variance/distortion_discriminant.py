@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import stage
 from ..._parameters import ArrayLike, Count, NotNegative, attribute
-from ..._types import Array, Index
+from ..._types import Array, Floats, Index, Matrix, TableLike, VectorLike
 from ...data import Input, Points, Sample, read_new
 from ...data.distorted_samples import Copies, DistortedCopies, copies_of, functions_of
 from ...data.rows.storage import in_precision_of
@@ -24,17 +24,20 @@ from ..base.contract import SpectralReducer
 from ..base.table import method
 from .oriented_pca import Distortions, OrientedPCA
 
+#: Numbers of rows of recordings: one for all, one for each, or None for a single recording.
+Lengths: TypeAlias = int | VectorLike | None
+
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """Joins every row with those that follow it in steps, and projects."""
+    """Joins every row with the rows that follow it in steps, and projects."""
 
     map: Map
     frames: int
     step: int
 
-    def __call__(self, Y: Any, last: Index) -> Array:
-        """All rows, given the last row of the recording that each is in: where a stretch runs over its end, that row stands in."""
+    def __call__(self, Y: Floats, last: Index) -> Array:
+        """Return the features of all rows; `last` is the last row of the recording of each, repeated beyond its end."""
         width, rows = Y.shape[1], np.arange(Y.shape[0])
         out = np.zeros((rows.size, self.map.width))
         for j in range(self.frames):  # the joined rows are never written out
@@ -55,12 +58,12 @@ class Layers:
     def width(self) -> int:
         return self.layers[-1].map.width
 
-    def __call__(self, X: Any, lengths: Any = None) -> Array:
+    def __call__(self, X: Floats, lengths: Lengths = None) -> Array:
         stops = _stops(X.shape[0], self.length if lengths is None else lengths)
         last = np.repeat(stops - 1, np.diff(stops, prepend=0))
         for layer in self.layers:
             X = layer(X, last)
-        return np.asarray(X)
+        return np.asarray(X, dtype=np.float64)
 
 
 @method("variance", "max signal covariance, in layers", "noise correlation", "layers × (n D² + D³)", "S3 §3.8", "dda")
@@ -145,8 +148,8 @@ class DistortionDiscriminantAnalysis(SpectralReducer):
 
     _input: ClassVar[Input] = Input(y=DistortedCopies(), linear=True)
 
-    def transform(self, X: Any, lengths: Any = None) -> Any:
-        """Features of the stretch that begins at each row.
+    def transform(self, X: TableLike, lengths: Lengths = None) -> Array:
+        """Return the features of the stretch that begins at each row.
 
         Parameters
         ----------
@@ -164,7 +167,7 @@ class DistortionDiscriminantAnalysis(SpectralReducer):
         with np.errstate(over="ignore", invalid="ignore"):  # new points may be anywhere
             return in_precision_of(X, self.map_(rows, lengths))
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample[Points, Copies]) -> Fitted:
         X = np.asarray(sample.x.values, dtype=np.float64)
         sizes = (*_whole("hidden_layer_sizes", self.hidden_layer_sizes, None), int(self.n_components))
         plan = [_whole(name, getattr(self, name), len(sizes)) for name in ("frames", "step", "alignment")]
@@ -188,8 +191,8 @@ class DistortionDiscriminantAnalysis(SpectralReducer):
         ratios = [each["eigenvalues_"] for each in facts]
         return Fitted(Y, Layers(tuple(layers), length), {**found, "signal_to_noise_": ratios})
 
-    def _copies(self, X: Array, given: Copies, count: int) -> tuple[list[Any], list[list[int]]]:
-        """All copies of X, and which of them each layer is to bear: those given count in every layer."""
+    def _copies(self, X: Array, given: Copies, count: int) -> tuple[list[Matrix], list[list[int]]]:
+        """Return all copies of X, and the indices of those used in each layer: the given copies are used in every layer."""
         own, everywhere = self.distortions if isinstance(self.distortions, dict) else {}, len(given.tables)
         odd = [key for key in own if key not in range(count)]
         if odd:
@@ -203,8 +206,8 @@ class DistortionDiscriminantAnalysis(SpectralReducer):
         borne = [[*range(everywhere), *range(end - len(group), end)] for group, end in zip(groups, ends, strict=True)]
         return copies, borne if own else borne * count
 
-    def _fit_layer(self, size: int, stretches: _Stretches, Y: Array, copies: Sequence[Any], shift: int) -> Fitted:
-        # the signal a little later, or earlier, is a distorted copy too
+    def _fit_layer(self, size: int, stretches: _Stretches, Y: Array, copies: Sequence[Matrix], shift: int) -> Fitted:
+        # With `alignment`, the signal shifted in time is a distorted copy too.
         shifted = [replace(stretches, rows=stretches.rows + s)(Y) for s in range(-shift, shift + 1) if s]
         opca = OrientedPCA(size, ridge=self.ridge, solver=self.solver, random_state=self.random_state)
         return opca._fit(Sample(Points(stretches(Y)), Copies((*map(stretches, copies), *shifted))))
@@ -212,7 +215,7 @@ class DistortionDiscriminantAnalysis(SpectralReducer):
 
 @dataclass(frozen=True, eq=False)
 class _Stretches:
-    """The rows at which stretches begin, joined with those that follow in steps."""
+    """Row indices at which stretches begin; a call joins these rows with those that follow in steps."""
 
     rows: Index
     frames: int
@@ -222,7 +225,7 @@ class _Stretches:
         return np.hstack([Y[self.rows + j * self.step] for j in range(self.frames)])
 
     def check(self, width: int, size: int, name: str, copies: int) -> None:
-        """Refuse more features than rows of this width have when joined, and what memory does not hold."""
+        """Raise if joined rows of this width have fewer features than asked for, or do not fit in memory."""
         p = self.frames * width
         if size > p:
             raise DimensionError(
@@ -237,7 +240,7 @@ class _Stretches:
 
 
 def _beginnings(stops: Index, reach: int, shift: int, number: int) -> Index:
-    """Rows from which a stretch, moved either way, stays within its recording."""
+    """Return the rows from which a stretch, shifted either way, stays within its recording."""
     starts = np.concatenate([[0], stops[:-1]])
     short = np.flatnonzero(stops - starts < reach + 2 * shift + 1)
     if short.size:
@@ -250,12 +253,12 @@ def _beginnings(stops: Index, reach: int, shift: int, number: int) -> Index:
     return np.concatenate([np.arange(a + shift, b - reach - shift) for a, b in zip(starts, stops, strict=True)])
 
 
-def _stops(n: int, lengths: Any) -> Index:
-    """One row after the last of every recording."""
+def _stops(n: int, lengths: Lengths) -> Index:
+    """Return the index after the last row of every recording."""
     if lengths is None:
         return np.array([n])
     whole = np.asarray(_whole("lengths", lengths, None))
-    if np.ndim(lengths) == 0:
+    if np.asarray(lengths).ndim == 0:
         if n % whole[0]:
             raise InputError(
                 f"X has {n} rows, which are no whole number of recordings of lengths={whole[0]} rows. Where "
@@ -267,8 +270,8 @@ def _stops(n: int, lengths: Any) -> Index:
     return np.cumsum(whole)
 
 
-def _whole(name: str, value: Any, count: int | None) -> tuple[int, ...]:
-    """Whole numbers: as many as there are layers, one standing for all, or any number of them where `count` is None."""
+def _whole(name: str, value: object, count: int | None) -> tuple[int, ...]:
+    """Return whole numbers, one for each of `count` layers; a single number is repeated. Any number of them is valid for None."""
     least = 0 if name == "alignment" else 1
     numbers = np.asarray(value)
     if numbers.size == 0 and count is None:

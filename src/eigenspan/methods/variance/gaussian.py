@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ..._types import Array
+from ..._types import Array, Matrix, TableLike, is_sparse
 from ...data import read_new
 from ...data.rows.storage import blocks
 from ...errors import DimensionError
@@ -17,7 +16,7 @@ from ...problem.scale import roots
 
 
 class PrincipalGaussian:
-    """Covariance, likelihood and the attributes behind them, from the axes and the total scatter alone."""
+    """Covariance and likelihood of the Gaussian model, computed from the axes and the total scatter."""
 
     components_: Array
     mean_: Array
@@ -28,7 +27,7 @@ class PrincipalGaussian:
     noise_variance_: float
 
     def _axes_and_variances(self) -> tuple[Array, Array, float]:
-        """Orthonormal axes as rows (whitened ones are shorter), the variances along them, and that in all other directions."""
+        """Return orthonormal axes as rows, the variances along them, and the variance in all other directions."""
         check_is_fitted(self)
         return (
             self.components_ / np.linalg.norm(self.components_, axis=1, keepdims=True),
@@ -37,7 +36,7 @@ class PrincipalGaussian:
         )
 
     def get_covariance(self) -> Array:
-        """Covariance of the model: the sample's along the axes, ``noise_variance_`` in all other directions.
+        """Return the covariance of the model: the sample's along the axes, ``noise_variance_`` in all other directions.
 
         Returns
         -------
@@ -49,7 +48,7 @@ class PrincipalGaussian:
         return C
 
     def get_precision(self) -> Array:
-        """Inverse of the covariance.
+        """Return the inverse of the covariance.
 
         Returns
         -------
@@ -62,6 +61,7 @@ class PrincipalGaussian:
         return P
 
     def _invertible(self) -> tuple[Array, Array, float]:
+        """Return axes and variances; raise if the covariance is singular."""
         V, variances, noise = self._axes_and_variances()
         if noise == 0.0 and len(V) < V.shape[1]:
             raise DimensionError(
@@ -70,8 +70,8 @@ class PrincipalGaussian:
             )
         return V, variances, noise
 
-    def score_samples(self, X: Any) -> Array:
-        """Log-likelihood of each point under the model.
+    def score_samples(self, X: TableLike) -> Array:
+        """Return the log-likelihood of each point under the model.
 
         Parameters
         ----------
@@ -85,21 +85,21 @@ class PrincipalGaussian:
         self._invertible()
         return self._log_density(read_new(estimator, X)[0])
 
-    def _log_density(self, X: Any) -> Array:
-        """Of rows that were read."""
+    def _log_density(self, X: Matrix) -> Array:
+        """Return the log-likelihood of validated rows."""
         return log_density(X, self.mean_, *self._axes_and_variances())
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood of the points: what a grid search over `n_components` maximises."""
+    def score(self, X: TableLike, y: object = None) -> float:
+        """Return the mean log-likelihood of the points, which a grid search over `n_components` maximises."""
         return float(self.score_samples(X).mean())
 
 
-def log_density(X: Any, mean: Array, V: Array, variances: Array, noise: float) -> Array:
-    """Of every row of X under a Gaussian with these variances along orthonormal axes, the rows of V, and `noise` elsewhere."""
+def log_density(X: Matrix, mean: Array, V: Array, variances: Array, noise: float) -> Array:
+    """Return the log-density of the rows of X for a Gaussian with these variances along the orthonormal rows of V and `noise` elsewhere."""
     (d, D), out = V.shape, np.empty(X.shape[0])
     constant = D * np.log(2 * np.pi) + np.log(variances).sum() + (D - d) * (np.log(noise) if noise else 0.0)
     for part in blocks(*X.shape):
-        Z = np.subtract(X[part].toarray() if sp.issparse(X) else X[part], mean, dtype=np.float64)
+        Z = np.subtract(X[part].toarray() if is_sparse(X) else X[part], mean, dtype=np.float64)
         Y = Z @ V.T
         out[part] = constant + np.sum(Y**2 / variances, axis=1)
         if noise:
@@ -110,7 +110,7 @@ def log_density(X: Any, mean: Array, V: Array, variances: Array, noise: float) -
 def described(
     values: Array, n: int, D: int, scatter: float, *, divisor: int | None = None, directions: int | None = None
 ) -> dict[str, Any]:
-    """The attributes of the model, given the eigenvalues of its axes, n rows of D features and their total scatter.
+    """Return the attributes of the model, given the eigenvalues of its axes, n rows of D features and their total scatter.
 
     Sums of squares are divided by `divisor`, n − 1 unless given, and the noise is shared by so many `directions`, unless given by the
     min(n, D) − d in which the rows may vary: both as in scikit-learn.
@@ -129,7 +129,7 @@ def described(
 
 
 def most_evident(values: Array, n: int, D: int, asked: str) -> int:
-    """`minka_dimension` of n rows of D features from those eigenvalues of their scatter that are not zero; refused for few rows."""
+    """Return `minka_dimension` of n rows of D features from the nonzero eigenvalues of their scatter; raise if n < D."""
     if n < D:
         raise DimensionError(
             f"n_components={asked} weighs the evidence of every number of axes, which takes at least as many rows as features; X has "

@@ -1,20 +1,21 @@
-"""Variance in the feature space of a kernel: kernel PCA. PCA itself is next door, in ``pca``."""
+"""Kernel PCA: variance in the feature space of a kernel."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import available_if
 from ..._parameters import Finite, NotNegative, Positive, attribute, parameter
-from ..._types import Array, Index, Matrix
+from ..._types import Array, Index, Matrix, TableLike, is_sparse
 from ...data import Input, Sample
+from ...data.x import XKind
 from ...errors import IndefiniteWarning, KernelError, warn
 from ...graphs.landmarks import suggested_landmarks
 from ...numerics.eigen import dense
@@ -38,14 +39,14 @@ from ...problem import (
     solve,
 )
 from ...problem.extensions import GramExtension
-from ...problem.kernels import DataKernel, warn_of_known_axes, warn_of_lost_digits
+from ...problem.kernels import DataKernel, KernelRows, warn_of_known_axes, warn_of_lost_digits
 from ...problem.scale import positive, roots
 from ..base.contract import Components, Kernels, LandmarkRows, SpectralReducer, axes, check_embedded
 from ..base.table import method
 from .pca import PCA as PCA
 
 
-def _kernel_matrix(rows: Any, sample: Sample) -> Array:
+def _kernel_matrix(rows: KernelRows, sample: Sample) -> Array:
     """Return the kernel matrix of the points, after checking that it fits into memory."""
     n, known = sample.n, isinstance(rows.kernel, str) and not sample.x.pairs
     require(
@@ -56,8 +57,8 @@ def _kernel_matrix(rows: Any, sample: Sample) -> Array:
     return gram_matrix(rows, sample.x.values)
 
 
-def _is_definite(kernel: Any, parameters: dict[str, Any]) -> bool:
-    """Kernels that are positive semidefinite on any points; all others have to show it."""
+def _is_definite(kernel: object, parameters: Mapping[str, float]) -> bool:
+    """Return True for kernels that are positive semidefinite on any points; the matrices of others are checked."""
     if isinstance(kernel, DataKernel):
         return True
     if isinstance(kernel, str) and kernel in ("poly", "polynomial"):
@@ -66,14 +67,15 @@ def _is_definite(kernel: Any, parameters: dict[str, Any]) -> bool:
     return isinstance(kernel, str) and kernel in ("rbf", "laplacian", "linear", "cosine", "chi2")
 
 
-def _has_preimage(estimator: Any) -> bool:
+def _has_preimage(estimator: KernelPCA) -> bool:
+    """Return True if there is an inverse transform; raise AttributeError otherwise."""
     if estimator.preimage is None:
         raise AttributeError('KernelPCA has no inverse_transform without preimage="ridge" or "fixed-point".')
     return True
 
 
 def _regressed(K: Array, R: Array) -> Array:
-    """``K⁻¹R`` for a positive semidefinite K; the solution of least norm, the limit of a vanishing ridge, where K is singular."""
+    """Return ``K⁻¹R`` for a positive semidefinite K; for a singular K the solution of least norm, the limit of a vanishing ridge."""
     factor, failed = la.lapack.dpotrf(K)
     known = 0.0 if failed else float(la.lapack.dpocon(factor, np.linalg.norm(K, 1))[0])
     rounding = np.finfo(np.float64).eps
@@ -82,9 +84,10 @@ def _regressed(K: Array, R: Array) -> Array:
     return np.asarray(la.lstsq(K, R, cond=len(K) * rounding)[0])
 
 
-def _check_definite(form: Any, rounding: float) -> None:
+def _check_definite(form: Form, rounding: float) -> None:
+    """Warn if a kernel matrix has negative eigenvalues beyond rounding."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the bottom of a Gram spectrum is degenerate by nature
+        warnings.simplefilter("ignore")  # the smallest eigenvalues of a Gram matrix are often multiple
         low = float(solve(TraceProblem(form, None, "min"), 1, random_state=0).values[0])
     high = float(np.trace(form.dense))
     if low < -max(1e-6 * high, rounding):
@@ -95,12 +98,13 @@ def _check_definite(form: Any, rounding: float) -> None:
         )
 
 
-def _by_landmarks(estimator: Any) -> bool:
-    """Sums over the rows are all that is needed, and rows may stay where they are."""
+def _by_landmarks(estimator: KernelPCA) -> bool:
+    """Return True if the fit needs only sums over blocks of rows."""
     return estimator.landmarks is not None and estimator.preimage is None
 
 
-def _refuse_two_widths(estimator: Any) -> None:
+def _refuse_two_widths(estimator: KernelPCA) -> None:
+    """Raise if kernel parameters are set beside a kernel that has its own."""
     own = (estimator.gamma, estimator.degree, estimator.coef0)
     if not isinstance(estimator.kernel, str) and own != (None, 3, 1):
         raise KernelError(
@@ -239,10 +243,10 @@ class KernelPCA(SpectralReducer):
             fitted = fitted.having(gamma_=float(rows.parameters["gamma"]))
         if rows.points is not None:
             fitted = fitted.having(X_fit_=rows.points)
-        return fitted if self.preimage is None else fitted.having(**self._preimages(sample.x, Y, rows))
+        return fitted if self.preimage is None else fitted.having(**self._preimages(sample.x, np.asarray(Y), rows))
 
-    def _preimages(self, x: Any, Y: Any, rows: Any) -> dict[str, Any]:
-        """What ``inverse_transform`` needs."""
+    def _preimages(self, x: XKind, Y: Array, rows: KernelRows) -> dict[str, object]:
+        """Return the attributes that ``inverse_transform`` needs."""
         points = x.coordinates("Pre-images need coordinates", "leave preimage= out")
         if self.preimage == "fixed-point":
             if rows.kernel != "rbf" or self.landmarks is not None:
@@ -258,14 +262,14 @@ class KernelPCA(SpectralReducer):
         )
         K = gaussian_kernel(Y, Y, 1.0 / width**2)
         K[np.diag_indices_from(K)] += self.alpha
-        points = points.toarray() if sp.issparse(points) else points
+        points = points.toarray() if is_sparse(points) else points
         mean = points.mean(axis=0)
         dual = _regressed(K, points - mean)
         return {"preimage_gamma_": 1.0 / width**2, "preimage_mean_": mean, "dual_coef_": dual}
 
     @available_if(_has_preimage)
-    def inverse_transform(self, Y: Any, *, iterations: int = 300, tol: float = 1e-9) -> Array:
-        """Points of the input space whose image is near Y.
+    def inverse_transform(self, Y: TableLike, *, iterations: int = 300, tol: float = 1e-9) -> Array:
+        """Return points of the input space whose images are near Y.
 
         Parameters
         ----------
@@ -302,7 +306,8 @@ class KernelPCA(SpectralReducer):
         return Z + centre
 
 
-def _nearest(Y: Array, embedding: Array) -> Any:
+def _nearest(Y: Array, embedding: Array) -> Index:
+    """Return the index of the nearest training point of each row."""
     from sklearn.metrics import pairwise_distances_argmin
 
     with one_thread():

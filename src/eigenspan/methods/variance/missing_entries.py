@@ -1,34 +1,34 @@
-"""Rows with missing entries under a linear model with Gaussian noise: what they say of the model, and the model of them.
+"""Rows with missing entries, and their latent variables under a linear model with Gaussian noise.
 
-A row with entries o says of its latent variable z that it is Gaussian, with precision ``(σ²I + W_o'W_o)/σ²``: one d×d system for each
-pattern of gaps. Rows are sorted by pattern and worked on some thousand at a time, all systems of a piece at once.
+Given the entries o of a row, its latent variable z is Gaussian with precision ``(σ²I + W_o'W_o)/σ²``: one d×d system for each
+pattern of gaps. Rows are sorted by pattern and processed in pieces of some thousand rows, all systems of a piece at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._types import Array, Index
-from ...data.rows.storage import blocks, refuse_out_of_range
+from ..._types import Array, Index, Mask, Matrix, is_sparse
+from ...data.rows.storage import Elsewhere, blocks, refuse_out_of_range
 from ...errors import InputError, MissingWarning, warn
 from ...numerics.eigen import dense
 from ...numerics.memory import require
 from ...numerics.threads import one_blas_thread
 
-#: Numbers in the stacked systems of a piece, and its rows.
+#: Largest number of entries in the stacked systems of a piece, and of rows.
 _STACK, _ROWS = 2**21, 4096
-#: Noise, relative to the model's mean variance, that systems have at least: a model without any still fills gaps.
+#: Least noise in the systems, relative to the mean variance of the model, so that a model without noise can fill gaps too.
 _LEAST = 1e-12
 
 
-def has_gaps(X: Any) -> bool:
-    """A NaN is among the entries of dense X; sparse X must not have any."""
-    if hasattr(X, "toarray"):
+def has_gaps(X: Matrix | Elsewhere) -> bool:
+    """Return True if dense X in memory or in a file has NaN; raise if sparse X has."""
+    if isinstance(X, Elsewhere):
+        return False  # the pass over the rows refuses NaN
+    if is_sparse(X):
         if np.isnan(X.data).any():
             raise InputError(
                 f"Sparse X has {int(np.isnan(X.data).sum())} entries NaN beside zeros that are not stored: which of them are missing "
@@ -47,11 +47,11 @@ class Piece:
     rows : slice
         Among the sorted rows.
     patterns : ndarray of shape (p, D)
-        One where an entry is there.
+        1 for observed entries, else 0.
     which : ndarray of shape (m,)
         Pattern of every row.
     first : ndarray of shape (p,)
-        Where each pattern begins.
+        First row of each pattern.
     """
 
     rows: slice
@@ -60,7 +60,7 @@ class Piece:
     first: Index
 
     def sums(self, Z: Array) -> Array:
-        """``Σ z z'`` over the rows of each pattern, (p, q, q)."""
+        """Return ``Σ z z'`` over the rows of each pattern, (p, q, q)."""
         if len(self.patterns) == 1:
             return (Z.T @ Z)[None]
         products = Z[:, :, None] * Z[:, None, :]
@@ -69,7 +69,7 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Gapped:
-    """Rows with gaps about an origin, those of one pattern side by side.
+    """Rows with gaps about an origin, sorted by pattern of gaps.
 
     Attributes
     ----------
@@ -77,17 +77,17 @@ class Gapped:
         About the origin, zero where an entry is missing.
     there : ndarray of bool, shape (n, D)
     order : ndarray of int, shape (n,)
-        Which of the given rows each is.
+        Index of each row in the given order.
     """
 
     values: Array
-    there: NDArray[np.bool_]
+    there: Mask
     order: Index
     _pattern: Index
 
     @staticmethod
-    def of(X: Any, origin: Array, unit: float = 1.0) -> Gapped:
-        """The rows of X."""
+    def of(X: Array, origin: Array, unit: float = 1.0) -> Gapped:
+        """Sort the rows of X by pattern, about the origin and in this unit."""
         n, D = X.shape
         require(
             26.0 * n * D,
@@ -104,16 +104,16 @@ class Gapped:
 
     @property
     def counts(self) -> Array:
-        """Entries of every row."""
+        """Number of observed entries of every row."""
         return self.there.sum(axis=1).astype(np.float64)
 
     @property
     def patterns(self) -> int:
-        """How many patterns of gaps there are."""
+        """Number of patterns of gaps."""
         return int(self._pattern[-1]) + 1
 
     def pieces(self, d: int) -> Iterator[Piece]:
-        """The rows in pieces that leave room for d×d systems."""
+        """Yield the rows in pieces whose d×d systems fit in the memory limit."""
         n, step = len(self.order), max(16, min(_ROWS, _STACK // (d + 1) ** 2))
         for i in range(0, n, step):
             rows = slice(i, min(i + step, n))
@@ -121,14 +121,14 @@ class Gapped:
             yield Piece(rows, self.there[rows][first].astype(np.float64), which.ravel(), first)
 
     def restored(self, Y: Array) -> Array:
-        """Rows in their own order again."""
+        """Return the rows in the given order."""
         out = np.empty_like(Y)
         out[self.order] = Y
         return out
 
 
 class Triangle:
-    """Symmetric q×q matrices by the entries on and above the diagonal: half of the work in sums over them."""
+    """Packed storage of symmetric q×q matrices: the entries on and above the diagonal, which halves the work in sums."""
 
     def __init__(self, q: int) -> None:
         self.rows, self.columns = np.triu_indices(q)
@@ -138,7 +138,7 @@ class Triangle:
         self._kept = self.rows * q + self.columns
 
     def squares(self, W: Array) -> Array:
-        """``w w'`` of every row of W."""
+        """Return ``w w'`` of every row of W, packed."""
         return W[:, self.rows] * W[:, self.columns]
 
     def pack(self, S: Array) -> Array:
@@ -150,7 +150,7 @@ class Triangle:
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """What is known of the latent variables of a piece: means (m, d), covariances by pattern (p, d, d), log-likelihood of the rows (m,)."""
+    """Posterior of the latent variables of a piece: means (m, d), covariances by pattern (p, d, d), log-likelihood of the rows (m,)."""
 
     means: Array
     covariances: Array
@@ -169,7 +169,7 @@ class Latent:
         return max(self.noise, _LEAST * float(np.mean(np.sum(self.W**2, axis=1))), np.finfo(float).tiny)
 
     def expected(self, rows: Gapped, piece: Piece, triangle: Triangle, squares: Array) -> Expected:
-        """Of a piece of rows about an origin from which `mean` is measured too; `squares` are ``w w'`` of the rows of W, packed.
+        """Return the posterior for a piece of rows about the origin of `mean`; `squares` are ``w w'`` of the rows of W, packed.
 
         Cost O(pDd² + pd³ + mDd).
         """
@@ -181,43 +181,43 @@ class Latent:
         R = rows.values[piece.rows] - self.mean * there
         B = R @ self.W
         Z = B @ inverse[0] if len(inverse) == 1 else np.matmul(B[:, None, :], inverse[piece.which])[:, 0]
-        # the smallest of ‖r − W z‖²/σ² + ‖z‖² is r'C⁻¹r: nothing large is subtracted
+        # r'C⁻¹r as the minimum of ‖r − W z‖²/σ² + ‖z‖², a sum without cancellation.
         square = np.sum((R - (Z @ self.W.T) * there) ** 2, axis=1) / noise + np.sum(Z**2, axis=1)
         logs = logs[piece.which] + there.sum(axis=1) * np.log(2 * np.pi * noise) - d * np.log(noise)
         return Expected(Z, noise * inverse, -0.5 * (logs + square))
 
-    def _of_rows(self, X: Any, what: Callable[[Piece, Expected], Array]) -> Array:
-        """Something of the rows of X, told piece by piece."""
+    def _of_rows(self, X: Array, what: Callable[[Piece, Expected], Array]) -> Array:
+        """Return a function of the posterior of every row of X, computed piece by piece."""
         rows, local = Gapped.of(X, self.mean), Latent(self.W, np.zeros_like(self.mean), self.noise)
         triangle = Triangle(self.W.shape[1])
         squares = triangle.squares(self.W)
-        with one_blas_thread():  # many small products
+        with one_blas_thread():  # for many small products
             pieces = rows.pieces(self.W.shape[1])
             found = [what(piece, local.expected(rows, piece, triangle, squares)) for piece in pieces]
         return rows.restored(np.concatenate(found))
 
-    def means(self, X: Any) -> Array:
-        """Posterior means of z given what is there of every row."""
+    def means(self, X: Array) -> Array:
+        """Return the posterior means of z given the observed entries of every row."""
         return self._of_rows(X, lambda _, found: found.means)
 
-    def covariances(self, X: Any) -> Array:
-        """Posterior covariances of z, row by row."""
+    def covariances(self, X: Array) -> Array:
+        """Return the posterior covariances of z, row by row."""
         n, d = len(X), self.W.shape[1]
         require(16.0 * n * d**2, f"Covariances of {n} rows in {d} dimensions", "Pass fewer rows at a time.")
         return self._of_rows(X, lambda piece, found: found.covariances[piece.which])
 
-    def log_likelihood(self, X: Any) -> Array:
-        """Of what is there of every row; zero for a row without any entry."""
+    def log_likelihood(self, X: Array) -> Array:
+        """Return the log-likelihood of the observed entries of every row; zero for a row without any."""
         return self._of_rows(X, lambda _, found: found.log_likelihood)
 
-    def filled(self, X: Any) -> Array:
-        """X with the expected values of missing entries, given the others of their row."""
+    def filled(self, X: Array) -> Array:
+        """Return X with missing entries replaced by their expected values given the other entries of the row."""
         X = np.asarray(X, dtype=np.float64)
         return np.where(np.isnan(X), self.means(X) @ self.W.T + self.mean, X)
 
 
-def warn_of_empty_rows(X: Any) -> None:
-    """Say how many rows have no entry."""
+def warn_of_empty_rows(X: Array) -> None:
+    """Warn if rows have no entries."""
     empty = np.flatnonzero(np.isnan(X).all(axis=1))
     if empty.size:
         warn(
@@ -227,8 +227,8 @@ def warn_of_empty_rows(X: Any) -> None:
         )
 
 
-def column_centres(X: Any) -> Array:
-    """Means of what is there of every column; refuses columns without entries, and values whose squares cannot be held."""
+def column_centres(X: Array) -> Array:
+    """Return the means of the observed entries of every column; raise for empty columns and for values whose squares overflow."""
     there = ~np.isnan(X)
     counts = there.sum(axis=0)
     if not counts.all():

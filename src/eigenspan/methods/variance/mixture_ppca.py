@@ -1,18 +1,17 @@
-"""Several probabilistic PCAs at once: local planes, each with a mean, axes and noise of its own."""
+"""Mixture of probabilistic PCA models: local planes, each with its own mean, axes and noise."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Seed, Tolerance, attribute, parameter
-from ..._types import Array, Index
-from ...data import Input, Sample, read_new
+from ..._types import Array, Index, RandomState, TableLike
+from ...data import Input, Points, Sample, read_new
 from ...data.rows.storage import in_precision_of
 from ...errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError, warn
 from ...numerics.eigen import dense
@@ -21,7 +20,7 @@ from ...problem import Axes, Features, Fitted, Form, Posed, TraceProblem
 from ...problem.spectrum import seed_of
 from ..base.contract import Components, Reducer
 from ..base.table import method
-from .mixture_em import Course, Mixture, climb, spread_within, start
+from .mixture_em import Mixture, MixtureCourse, run_em, spread_within, start
 
 
 @method("variance", "max likelihood of several W z + noise", "latent", "k n D min(n, D) a step", "S3 §3.3")
@@ -36,12 +35,12 @@ class MixturePPCA(Reducer):
 
     Fitted by expectation and maximisation from `n_init` starts of k-means++, each step a weighted `PPCA` for every component, the
     likelihood never falling; the best is kept. Noise does not fall below `noise_floor`, or a component could sit on a few rows with a
-    likelihood without bound. A component that runs empty is begun anew at the rows that are explained worst, up to three times in a
-    start, and then dropped; both are warned of.
+    likelihood without bound. A component that becomes empty is restarted at the rows of lowest likelihood, up to three times in a
+    start, and then dropped, with a warning.
 
-    ``embedding_`` and ``transform`` show the points as the mixture sees them. Coordinates within components cannot share a picture, for
-    every component has its own origin and axes: instead each point is replaced by the mean of what it is without noise, weighted by
-    responsibility (`denoise`), and that is projected onto the d axes of largest variance of the whole mixture. The map is smooth; planes
+    ``embedding_`` and ``transform`` project the points without noise. Coordinates within components cannot be compared, because every
+    component has its own origin and axes: instead each point is replaced by its expected value without noise, weighted by
+    responsibility (`denoise`), and projected onto the d axes of largest variance of the whole mixture. The map is smooth; planes
     that bend around each other overlap in it as they do in PCA. `latent` has the coordinates within each component.
 
     Cost: O(k n D min(n, D)) a step and O(nD + kDd) memory. X must be dense, and have no gaps: impute them with `PPCA` first.
@@ -137,7 +136,7 @@ class MixturePPCA(Reducer):
 
     _input: ClassVar[Input] = Input()
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample[Points, None]) -> Fitted:
         X, (n, D) = sample.x.values, sample.x.values.shape
         self._refuse(sample)
         require(40.0 * n * D, f"Weighted copies of {n}×{D} data", "Fit to some of the rows, and predict the others.")
@@ -161,7 +160,7 @@ class MixturePPCA(Reducer):
             n_iter_=trace.size,
         )
 
-    def _refuse(self, sample: Sample) -> None:
+    def _refuse(self, sample: Sample[Points, None]) -> None:
         n, D = sample.x.values.shape
         sample.x.refuse_one_place()
         if self.n_clusters > n:
@@ -173,27 +172,27 @@ class MixturePPCA(Reducer):
                 f"n_components={self.n_components} exceeds {D}, the number of n_features={D}. Use n_components <= {D}."
             )
 
-    def _best(self, X: Array) -> Course:
-        """The most likely of several starts."""
+    def _best(self, X: Array) -> MixtureCourse:
+        """Return the result of highest likelihood among several starts."""
         rng = np.random.default_rng(seed_of(self.random_state))
-        best: Course | None = None
+        best: MixtureCourse | None = None
         for _ in range(self.n_init):
             with stage("start"):
                 R = start(X, self.n_clusters, int(rng.integers(2**31 - 1)))
             with stage("expectation and maximisation"):
                 floor = self.noise_floor * spread_within(X, R)
-                course = climb(X, R, min(self.n_components, X.shape[1] - 1), floor, self.tol, self.max_iter, rng)
+                course = run_em(X, R, min(self.n_components, X.shape[1] - 1), floor, self.tol, self.max_iter, rng)
             if best is None or course.log_likelihoods[-1] > best.log_likelihoods[-1]:
                 best = course
         assert best is not None
         note(iterations=len(best.log_likelihoods))
         return best
 
-    def _report(self, course: Course, n: int) -> None:
+    def _report(self, course: MixtureCourse, n: int) -> None:
         trace, mixture = course.log_likelihoods, course.mixture
-        if course.anew or course.dropped:
+        if course.restarted or course.dropped:
             warn(
-                f"Components ran empty: {course.anew} were begun anew at the rows explained worst, and {course.dropped} of "
+                f"Components ran empty: {course.restarted} were restarted at the rows of lowest likelihood, and {course.dropped} of "
                 f"n_clusters={self.n_clusters} dropped, which leaves {mixture.weights.size}. Use fewer components.",
                 DegenerateWarning,
             )
@@ -206,7 +205,7 @@ class MixturePPCA(Reducer):
                 "noise, and their likelihood is that of the floor. Use fewer components or dimensions, or a larger noise_floor.",
                 DegenerateWarning,
             )
-        if not course.at_rest:
+        if not course.converged:
             gain = (trace[-1] - trace[-2]) / n if len(trace) > 1 else np.inf
             warn(
                 f"After max_iter={self.max_iter} steps the log-likelihood still gains {gain:.1e} for each row and step (wanted "
@@ -215,7 +214,7 @@ class MixturePPCA(Reducer):
             )
 
     def _shown(self, mixture: Mixture, X: Array) -> Fitted:
-        """Points without noise on the axes along which the whole mixture varies most."""
+        """Project points without noise onto the axes of largest variance of the whole mixture."""
         share = np.sqrt(mixture.weights)
         mean = mixture.weights @ mixture.means
         factors = [share[:, None] * (mixture.means - mean), *np.swapaxes(share[:, None, None] * mixture.loadings, 1, 2)]
@@ -235,12 +234,12 @@ class MixturePPCA(Reducer):
         return float((k * (D + 1 + D * d - d * (d - 1) / 2) + k - 1) * np.log(n) - 2 * log_likelihood)
 
     # ------------------------------------------------------------------ the mixture
-    def _read(self, X: Any) -> tuple[Mixture, Array]:
+    def _read(self, X: TableLike) -> tuple[Mixture, Array]:
         check_is_fitted(self)
         return self.map_.rows, read_new(self, X)[1]
 
-    def predict_proba(self, X: Any) -> Array:
-        """Responsibility of each component for each point: the probabilities that it came from there.
+    def predict_proba(self, X: TableLike) -> Array:
+        """Return the posterior probability of each component for each point.
 
         Parameters
         ----------
@@ -253,8 +252,8 @@ class MixturePPCA(Reducer):
         mixture, rows = self._read(X)
         return mixture.responsibilities(rows)[0]
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
-        """The most responsible component of each point.
+    def predict(self, X: TableLike) -> Index:
+        """Return the most probable component of each point.
 
         Parameters
         ----------
@@ -267,12 +266,12 @@ class MixturePPCA(Reducer):
         mixture, rows = self._read(X)
         return mixture.log_densities(rows).argmax(axis=1)
 
-    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.intp]:
+    def fit_predict(self, X: TableLike, y: object = None) -> Index:
         """Fit and return the component of every training point."""
         return self.fit(X).labels_
 
-    def score_samples(self, X: Any) -> Array:
-        """Log-likelihood of each point.
+    def score_samples(self, X: TableLike) -> Array:
+        """Return the log-likelihood of each point.
 
         Parameters
         ----------
@@ -285,17 +284,17 @@ class MixturePPCA(Reducer):
         mixture, rows = self._read(X)
         return mixture.responsibilities(rows)[1]
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood of the points."""
+    def score(self, X: TableLike, y: object = None) -> float:
+        """Return the mean log-likelihood of the points."""
         return float(self.score_samples(X).mean())
 
-    def bic(self, X: Any) -> float:
-        """Bayesian information criterion of these points: the smaller the better."""
+    def bic(self, X: TableLike) -> float:
+        """Return the Bayesian information criterion of these points; smaller is better."""
         each = self.score_samples(X)
         return self._bic(float(each.sum()), each.size, self.map_.rows)
 
-    def denoise(self, X: Any) -> Array:
-        """The mean of what each point is without noise, given where it was seen: on the planes, weighted by responsibility.
+    def denoise(self, X: TableLike) -> Array:
+        """Return the expected points without noise: points on the planes, weighted by responsibility.
 
         Parameters
         ----------
@@ -308,8 +307,8 @@ class MixturePPCA(Reducer):
         mixture, rows = self._read(X)
         return in_precision_of(rows, mixture(rows))
 
-    def latent(self, X: Any) -> Array:
-        """Posterior means of the latent variables, in the axes of each component.
+    def latent(self, X: TableLike) -> Array:
+        """Return the posterior means of the latent variables, in the axes of each component.
 
         Parameters
         ----------
@@ -323,7 +322,7 @@ class MixturePPCA(Reducer):
         each = zip(mixture.means, mixture.scores, strict=True)
         return np.stack([(rows - mean) @ T for mean, T in each], axis=1)
 
-    def sample(self, n_samples: int = 1, *, random_state: Any = 0) -> tuple[Array, NDArray[np.intp]]:
+    def sample(self, n_samples: int = 1, *, random_state: RandomState = 0) -> tuple[Array, Index]:
         """Draw points from the mixture.
 
         Parameters

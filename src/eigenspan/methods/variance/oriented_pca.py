@@ -9,15 +9,15 @@ from typing import Annotated, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
 from ..._parameters import ArrayLike, Function, TypeName, attribute
-from ...data import Input, Sample
+from ..._types import Array, Matrix, TableLike, is_sparse
+from ...data import Input, Points, Sample
 from ...data.distorted_samples import Copies, DistortedCopies, Distortion, copies_of, functions_of
 from ...data.rows.moments import Moments, OfMoments
 from ...data.rows.row_storage import held
-from ...data.rows.storage import blocks, on_disk, refuse_non_finite
+from ...data.rows.storage import blocks, refuse_non_finite
 from ...data.rows.triangular import triangular
 from ...errors import DimensionError, InputError
 from ...problem import Features, Fitted, Form, Posed, Raw, TraceProblem, identity, with_ridge
@@ -26,32 +26,37 @@ from ..base.contract import FeatureReducer, axes, features_of
 from ..base.streaming import Streaming
 from ..base.table import method
 
-Array = NDArray[np.float64]
 #: One function that distorts rows, with a random generator as second value if it needs one, or several.
 Distortions = Annotated[Any, Function(1), Function(2)] | Annotated[ArrayLike, TypeName("list of callables")] | None
 
 
 @dataclass(frozen=True, eq=False)
 class Signals(OfMoments):
-    """Moments of signals and of their noise, copies less originals: all that oriented PCA asks of many rows of few features."""
+    """Moments of signals and of their noise (copies minus originals): sufficient statistics of oriented PCA."""
 
     signal: Moments
     noise: Moments
 
     @staticmethod
-    def of(X: Any, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator) -> Signals:
-        """In one pass, and a second where the products lose digits that matter. Functions see all rows at once, and those of a file a
-        block at a time. Cost O((N + 1) n D²) for N copies."""
-        again = deepcopy(rng)  # the same copies once more
+    def of(X: Matrix, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator) -> Signals:
+        """Return the moments in one pass, or in two if the products lose digits that matter. Cost O((N + 1) n D²) for N copies.
+
+        Functions get all rows at once; if the rows are in a file, one block at a time.
+        """
+        again = deepcopy(rng)  # for the same copies in a second pass
         found = Signals.read(X, given, functions, rng, None)
         return found if found.is_full else Signals.read(X, given, functions, again, found)
 
     @staticmethod
     def read(
-        X: Any, given: Copies, functions: Sequence[Distortion], rng: Any, before: Signals | None = None
+        X: Matrix,
+        given: Copies,
+        functions: Sequence[Distortion],
+        rng: np.random.Generator,
+        before: Signals | None = None,
     ) -> Signals:
-        """One pass; with roots about the means of a pass before."""
-        (n, D), whole = X.shape, sp.issparse(X) or bool(functions and not on_disk(X))
+        """Return the moments in one pass; with roots, about the means of a pass `before`."""
+        (n, D), whole = X.shape, sp.issparse(X) or bool(functions and held(X) is not None)
         signal = noise = Moments.nothing(1, D)
         for part in [slice(0, n)] if whole else blocks(n, D, rows=2**16, numbers=2**22):
             rows = X[part]
@@ -59,7 +64,7 @@ class Signals(OfMoments):
                 refuse_non_finite(rows, part.start)
             signal = signal + (Moments.of(rows) if before is None else before.signal.factored(rows))
             for copy in copies_of(rows, given.take(part), functions, rng, part.start):
-                gap = _less(copy, rows)
+                gap = _noise(copy, rows)
                 noise = noise + (Moments.of(gap) if before is None else before.noise.factored(gap))
         return Signals(signal, noise)
 
@@ -69,12 +74,12 @@ class Signals(OfMoments):
 
     @property
     def width(self) -> int:
-        """The number of columns, the most axes there can be."""
+        """Number of columns, the largest possible number of axes."""
         return int(self.signal.means.shape[1])
 
     @property
     def is_full(self) -> bool:
-        """The products hold all directions of signal and noise together, and those of the noise, which is inverted, by themselves."""
+        """Whether the products give all directions of signal and noise together, and of the noise alone, which is inverted."""
         if self.n <= self.width or not self.spanned().is_full:
             return False
         return self.is_silent or self.noise.about_origin().is_full
@@ -84,12 +89,12 @@ class Signals(OfMoments):
 
     @property
     def covariance(self) -> Array:
-        """C [S3, eq. 3.47]."""
+        """The covariance C of the signals [S3, eq. 3.47]."""
         return self.signal.scatter / max(self.n, 1)
 
     @property
     def correlation(self) -> Array | None:
-        """R [S3, eq. 3.48], about zero: the mean of the noise counts too. None for no copies at all."""
+        """The correlation R of the noise about zero [S3, eq. 3.48]; None without copies."""
         if not self.noise.n:
             return None
         if self.is_silent:
@@ -98,11 +103,11 @@ class Signals(OfMoments):
 
     @property
     def is_silent(self) -> bool:
-        """All copies are equal to their originals, or there are none."""
+        """Whether all copies are equal to their originals, or there are none."""
         return bool(np.trace(_about_zero(self.noise)) <= 1e-30 * np.trace(_about_zero(self.signal)))
 
     def spanned(self, center: bool = True) -> Moments:
-        """The signals with their noise on top, in equal parts whatever its unit: what directions can be told apart by."""
+        """Return moments of signals plus noise, scaled to equal total variance; they span the directions of the problem."""
         signal = self.signal if center else self.signal.about_origin()
         if self.is_silent:
             return signal
@@ -111,7 +116,7 @@ class Signals(OfMoments):
         root = None
         if signal.root is not None and self.noise.root is not None:
             root = triangular(np.vstack([signal.root, np.sqrt(share) * _root_about_zero(self.noise)]))
-        rows = signal.counts + self.noise.n + 1  # these span no more dimensions than there are rows, less one
+        rows = signal.counts + self.noise.n + 1  # the rank is at most the number of rows minus one
         return replace(signal, counts=rows, scatter=S + R * share, root=root)
 
 
@@ -131,15 +136,16 @@ def _root_about_zero(moments: Moments) -> Array:
     return np.vstack([moments.root / np.sqrt(max(moments.n, 1)), moments.mean])
 
 
-def _less(copy: Any, rows: Any) -> Any:
-    """Noise in double precision, sparse where both are."""
+def _noise(copy: Matrix, rows: Matrix) -> Matrix:
+    """Return a copy minus the original rows in double precision, sparse if both are."""
     if sp.issparse(copy) and sp.issparse(rows):
         return sp.csr_array(copy - rows, dtype=np.float64)
-    copy, rows = (A.toarray() if sp.issparse(A) else A for A in (copy, rows))
+    copy, rows = (A.toarray() if is_sparse(A) else A for A in (copy, rows))
     return np.subtract(copy, rows, dtype=np.float64)
 
 
-def _refuse_idle(estimator: Any) -> None:
+def _refuse_idle(estimator: OrientedPCA) -> None:
+    """Raise for parameters that have no effect together."""
     refuse: Any = FeatureReducer._input.idle
     refuse(estimator)
     if estimator.kernel is not None and estimator.extractor == "difference":
@@ -221,7 +227,7 @@ class OrientedPCA(Streaming, FeatureReducer):
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=DistortedCopies(), idle=_refuse_idle)
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample[Points, Copies]) -> Fitted:
         if sample.past is not None:
             return self._fit_signals(sample.past, None)
         X, given = sample.x.values, sample.y.of_shape(sample.x.values.shape)
@@ -231,18 +237,18 @@ class OrientedPCA(Streaming, FeatureReducer):
             sums = Signals.of(X, given, functions_of(self.distortions), self._generator())
         return self._fit_signals(sums, held(X))
 
-    def _statistic(self, X: Any, y: Any, seen: int = 0, before: Signals | None = None) -> Signals:
+    def _statistic(self, X: Matrix, y: TableLike | None, seen: int = 0, before: Signals | None = None) -> Signals:
         given = DistortedCopies().read(y, X.shape[0], name=type(self).__name__, unlabeled=None).of_shape(X.shape)
         return Signals.read(X, given, functions_of(self.distortions), self._generator(seen), before)
 
-    def _enough(self, total: Signals, y: Any) -> bool:
+    def _enough(self, total: Signals, y: object) -> bool:
         return total.n > 1 and not (total.noise.n and total.is_silent)
 
     def _generator(self, seen: int = 0) -> np.random.Generator:
         return np.random.default_rng([seed_of(self.random_state), seen])
 
-    def _fit_signals(self, sums: Signals, X: Any) -> Fitted:
-        """The fit to rows of which these sums are left."""
+    def _fit_signals(self, sums: Signals, X: Matrix | None) -> Fitted:
+        """Fit from the moments; the rows X are optional and only give the embedding."""
         if self.extractor == "difference":
             lift = Features.of_moments(sums.spanned(center=False)).lift if sums.n <= sums.width else None
             basis = Features(Raw(), X, lift, np.zeros(sums.width), scatter=sums.signal.scatter, count=sums.n)
@@ -253,8 +259,8 @@ class OrientedPCA(Streaming, FeatureReducer):
         fitted = axes(self).fit(self._weigh(basis, sums, basis.compress, basis.compress_root))
         return fitted.having(moments_=sums, n_samples_seen_=sums.n)
 
-    def _pose(self, sample: Sample) -> Posed:
-        """Over the coordinates of all rows: for kernels, few rows, sparse rows, and those reduced first."""
+    def _pose(self, sample: Sample[Points, Copies]) -> Posed:
+        """Pose the problem over the coordinates of all rows: for kernels, few rows, sparse rows, and with `reduce`."""
         X, functions = sample.x.values, functions_of(self.distortions)
         if sample.x.pairs and functions:
             raise InputError(
@@ -263,7 +269,7 @@ class OrientedPCA(Streaming, FeatureReducer):
             )
         rng = self._generator()
         copies = list(copies_of(X, sample.y, functions, rng))
-        if copies and not any(abs(_less(copy, X)).max() for copy in copies):  # rounding would be taken for noise
+        if copies and not any(abs(_noise(copy, X)).max() for copy in copies):  # else rounding would count as noise
             _refuse_silence(len(copies) * X.shape[0])
         origin = None if self.extractor == "difference" else np.ones(X.shape[0])
         basis = self._coordinates(sample, copies).centred(origin)
@@ -273,8 +279,8 @@ class OrientedPCA(Streaming, FeatureReducer):
             basis, sums, lambda G, psd=True: Form(basis.dim, dense=G, psd=psd), lambda F: Form(basis.dim, dense=F.T @ F)
         )
 
-    def _coordinates(self, sample: Sample, copies: list[Any]) -> Features:
-        """The span of the signals and, without a kernel, of what their copies add: noise there may cancel noise elsewhere."""
+    def _coordinates(self, sample: Sample[Points, Copies], copies: list[Matrix]) -> Features:
+        """Return a basis of the signals and, without a kernel, of their copies: noise along one feature may cancel that of another."""
         X, difference = sample.x.values, self.extractor == "difference"
         if self.kernel is not None or self.reduce is not None or not (copies or difference):
             return features_of(self, sample)
@@ -284,8 +290,10 @@ class OrientedPCA(Streaming, FeatureReducer):
         stack = sp.csr_array(sp.vstack(rows)) if any(map(sp.issparse, rows)) else np.vstack(rows)
         return replace(Features.linear(stack), raw=X, scatter=None, scores=None)
 
-    def _weigh(self, basis: Features, sums: Signals, form: Callable[..., Form], rooted: Any = None) -> Posed:
-        """Signal against noise, given how a matrix, and the root of one, becomes a form over the coordinates."""
+    def _weigh(
+        self, basis: Features, sums: Signals, form: Callable[..., Form], rooted: Callable[[Array], Form]
+    ) -> Posed:
+        """Pose signal against noise; `form` and `rooted` restrict a matrix, or its root, to the coordinates."""
         R = sums.correlation
         note(noise="isotropic" if R is None else f"{sums.noise.n} distorted rows")
         if self.extractor == "difference":
@@ -294,7 +302,7 @@ class OrientedPCA(Streaming, FeatureReducer):
             return Posed(TraceProblem(A, None, "max"), basis)
         A = form(sums.covariance)
         B = identity(basis.dim) if R is None else form(R)
-        if rooted is not None and sums.signal.root is not None:
+        if sums.signal.root is not None:
             A = rooted(sums.signal.root / np.sqrt(max(sums.n, 1)))
             B = B if R is None or sums.noise.root is None else rooted(_root_about_zero(sums.noise))
         B = with_ridge(B, self.ridge, 0.0 if R is None else basis.relative_ridge)

@@ -1,4 +1,4 @@
-"""Variance: PCA, ``max Tr(V'X'HXV)  s.t.  V'V = I``, from the data or from its moments alone."""
+"""Variance: PCA, ``max Tr(V'X'HXV)  s.t.  V'V = I``, from the rows or from their moments."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._compat import Interval, RealNotInt
 from ..._diagnostics import stage
 from ..._parameters import attribute, parameter
-from ...data import Input, Sample, Sufficient
+from ..._types import Array, Matrix
+from ...data import Input, Points, Sample, Sufficient
 from ...data.rows.moments import Moments, Sums
 from ...data.rows.row_storage import held
 from ...data.rows.triangular import ROUNDING
-from ...data.rows.wide_scatter import SpreadScatter
+from ...data.rows.wide_scatter import SpreadScatter, scatter_operator
 from ...errors import DimensionError, InputError
 from ...numerics.eigen import dense
 from ...numerics.eigen.centred import Centred, column_means
@@ -28,10 +28,7 @@ from ..base.streaming import Streaming, TooFewRowsError
 from ..base.table import method
 from .gaussian import PrincipalGaussian, described, most_evident
 
-Array = NDArray[np.float64]
-#: Columns from which the scatter of rows on a cluster is known by its products alone: 128 MB, several times.
-_WIDE = 4000
-#: Variance along an axis, relative to the largest, that counts as none: of standard deviations, 1e-10.
+#: Variance along an axis, relative to the largest, that counts as zero: 1e-10 for standard deviations.
 _NONE = 1e-20
 #: A share of the variance.
 _Part = Annotated[float, Interval(RealNotInt, 0, 1, closed="neither")]
@@ -49,17 +46,18 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
 
     _input: ClassVar[Input] = Input(sparse=True, linear=True)
     _sums_suffice: ClassVar[Sufficient | None] = {"reduce": None}
-    kernel = None  # a class fact, not a parameter: KernelPCA is the kernel form
+    kernel = None  # not a parameter: KernelPCA is the method with a kernel
     landmarks = None
-    center = True  # a parameter of PCA alone: the Gaussian models have a mean
+    center = True  # a parameter of PCA only: the Gaussian models have a mean
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample[Points, None]) -> Fitted:
         X = sample.x.values
         if sample.past is not None:
             least = int(self.n_components) if isinstance(self.n_components, Integral) else 1
             return self._fit_moments(sample.past.everyone, None, at_least=min(least, sample.past.width))
-        if sample.x.lazy and X.width > _WIDE and isinstance(self.n_components, Integral):
-            return self._fit_wide(X)
+        scatter = scatter_operator(X, self.center) if isinstance(self.n_components, Integral) else None
+        if scatter is not None:
+            return self._fit_products(scatter)
         if sample.x.one_pass:
             return self._fit_tall(X, single=X.dtype == np.float32 and isinstance(X, np.ndarray))
         C, n = Centred.of(X, column_means(X, self.center)), sample.n
@@ -69,13 +67,13 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         if basis is None:
             basis = Features.linear(X, reduce=self.reduce, center=self.center, random_state=self.random_state)
         squares = Form(basis.dim, dense=np.diag(np.einsum("ij,ij->j", basis.Z, basis.Z)), psd=True)  # principal axes
-        scatter = n * float(np.sum(C.spread() ** 2))
-        return self._conclude(Posed(TraceProblem(squares, None, "max"), basis), n, X.shape[1], scatter)
+        total = n * float(np.sum(C.spread() ** 2))
+        return self._conclude(Posed(TraceProblem(squares, None, "max"), basis), n, X.shape[1], total)
 
-    def _fit_tall(self, X: Any, single: bool) -> Fitted:
-        """The fit to more rows than columns, from the products of the columns, or from a factor where these lose digits that matter."""
+    def _fit_tall(self, X: Matrix, single: bool) -> Fitted:
+        """Fit more rows than columns from products of the columns, or from a triangular factor if these lose digits that matter."""
         with stage("moments"):
-            # blocks that others have cut are multiplied in double precision: the cut must not show in the result
+            # Single precision only for rows in memory: otherwise the result would depend on the chunks of the user.
             moments = Moments.of(X, single=single)
             suffice, number = self._products_suffice(moments)
             if single and not suffice:
@@ -85,27 +83,26 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
                 moments = moments.factored(X)
         return self._fit_moments(moments, held(X), number)
 
-    def _fit_wide(self, X: Any) -> Fitted:
-        """The fit to rows on a cluster with more columns than a matrix of them can have: a pass over the rows for every block of axes."""
-        with stage("moments"):
-            scatter = SpreadScatter.of(X, self.center)
-        form = Form(X.width, pairs=((1.0, scatter),), psd=True)
-        basis = Features(Raw(), None, None, scatter.origin, count=X.shape[0])
-        fitted = self._conclude(Posed(TraceProblem(form, None, "max"), basis), X.shape[0], X.width, scatter.bound())
+    def _fit_products(self, scatter: SpreadScatter) -> Fitted:
+        """Fit from products with the scatter, which is too large for a matrix: one pass over the rows for every block of axes."""
+        n, D = scatter.rows.shape
+        form = Form(D, pairs=((1.0, scatter),), psd=True)
+        basis = Features(Raw(), None, None, scatter.origin, count=n)
+        fitted = self._conclude(Posed(TraceProblem(form, None, "max"), basis), n, D, scatter.bound())
         values = fitted.attributes["eigenvalues_"]
         warn_of_digits(ROUNDING * values[0] / values[-1], float(np.sqrt(values[0] / values[-1])))
         return fitted
 
     def _about(self, moments: Moments) -> Moments:
-        """Sums of squares about the mean, or about the origin."""
+        """Return the moments about the mean, or about the origin without `center`."""
         return moments if self.center else moments.about_origin()
 
     def _keeps_digits(self, sums: Sums) -> bool:
-        # the factor of no more rows than columns holds the dimensions that these span, and no others
+        # For no more rows than columns the factor has exactly the dimensions that the rows span.
         return sums.n > sums.width and self._products_suffice(sums.everyone)[0]
 
     def _products_suffice(self, moments: Moments) -> tuple[bool, int | None]:
-        """The products of the rows hold all axes that count to all digits that matter; and how many these are, where that was found."""
+        """Return whether products of the rows give the axes to all digits that matter, and the number of axes if it is known."""
         about, d = self._about(moments), self.n_components
         number = None
         if isinstance(d, Integral):
@@ -116,8 +113,8 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
             )
         return about.leads(len(about.scatter) if number is None else number), number
 
-    def _fit_moments(self, moments: Moments, X: Any, number: int | None = None, at_least: int = 0) -> Fitted:
-        """The fit to rows of which these moments are left."""
+    def _fit_moments(self, moments: Moments, X: Matrix | None, number: int | None = None, at_least: int = 0) -> Fitted:
+        """Fit from moments; the rows X are optional and only give the embedding."""
         about = self._about(moments)
         if about.root is None:
             basis = Features(Raw(), X, None, about.mean)
@@ -132,20 +129,20 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         fitted = self._conclude(posed, moments.n, moments.means.shape[1], float(np.trace(about.scatter)))
         return fitted.having(moments_=Sums.without_classes(moments), n_samples_seen_=moments.n)
 
-    def _few_axes(self, X: Any, C: Centred) -> Features | None:
-        """The wanted axes and the next, which tells the gap; None where more must be known of the data than that."""
+    def _few_axes(self, X: Matrix, C: Centred) -> Features | None:
+        """Return the wanted axes and the next, for the eigenvalue gap; None if these few do not suffice."""
         k = self.n_components
         if not isinstance(k, Integral) or self.reduce is not None or self.solver != "auto" or k >= min(X.shape):
             return None
         r = min(int(k) + 1, *X.shape)
         basis = Features.principal(X, C, r, spare=1, random_state=self.random_state)
         sizes = np.einsum("ij,ij->j", basis.Z, basis.Z)
-        # a variance that may be rounding: the rank decides, and looks at features in tiny units too
+        # If a variance may be rounding, the rank decides, which also counts features in tiny units.
         least = max(1e-9 * sizes.max(initial=0.0), 4 * rounding_of(X.shape[0], np.abs(C.origin)) ** 2)
         return basis if sizes.size >= k and sizes[k - 1] > least else None
 
     def _conclude(self, posed: Posed, n: int, D: int, scatter: float) -> Fitted:
-        """Solve, and describe the axes, given the number of rows and features and the total scatter."""
+        """Solve for the axes and describe them, given the numbers of rows and features and the total scatter."""
         d = self.n_components if posed.axes is None else posed.axes
         if not isinstance(d, Integral):
             d = self._number(dense.eigenpairs(posed.problem.A.dense, None, "max")[0], n, D, scatter)
@@ -154,15 +151,15 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         return fitted.having(n_components_=int(d), **self._description(values, n, D, scatter))
 
     def _number(self, values: Array, n: int, D: int, scatter: float) -> int:
-        """Of axes, where it is not given, from the eigenvalues of the scatter and its trace."""
+        """Return the number of axes if it is not given, from the eigenvalues of the scatter and its trace."""
         raise NotImplementedError
 
-    def _scale(self, n: int) -> Any:
-        """Of the axes."""
+    def _scale(self, n: int) -> Unit | Whitened:
+        """Return the scale of the axes."""
         return Unit()
 
     def _description(self, values: Array, n: int, D: int, scatter: float) -> dict[str, Any]:
-        """The Gaussian model behind them."""
+        """Return the attributes of the Gaussian model."""
         return described(values, n, D, scatter)
 
 
@@ -258,7 +255,7 @@ class PCA(PrincipalAxes):
     n_components_: int = attribute()
     n_samples_: int = attribute()
 
-    def _scale(self, n: int) -> Any:
+    def _scale(self, n: int) -> Unit | Whitened:
         return Whitened(n if self.center else n + 1) if self.whiten else Unit()
 
     def _description(self, values: Array, n: int, D: int, scatter: float) -> dict[str, Any]:
@@ -288,7 +285,7 @@ class PCA(PrincipalAxes):
         if wanted == "mle":
             return most_evident(values, n, D, '"mle"')
         if values.size == 0:
-            return 1  # all rows coincide: one axis is already too many, and the solver says so
+            return 1  # all rows coincide: the solver raises later
         if wanted is None:
             return max(1, int(np.sum(values > _NONE * values[0])))
         shares = np.cumsum(values) / scatter

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..._compat import ClusterMixin
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Seed, Share, Verbose, attribute, parameter
-from ..._types import Array, Index
-from ...data import Input, Sample, read_new
+from ..._types import Array, Index, Matrix, TableLike
+from ...data import Input, Points, Sample, read_new
 from ...data.rows.storage import refuse_non_finite
 from ...errors import DegenerateWarning, InputError, warn
 from ...numerics.eigen.centred import Centred, column_means, leading_axes
@@ -24,7 +24,7 @@ from ...problem.spectrum import seed_of
 from ..base.contract import Reducer
 from ..base.table import besides
 
-#: Of a cluster's largest score: what lies so near to its centroid's plane is on it, and goes to the left.
+#: Distance from a plane, relative to the largest in the cluster, up to which rows count as on the plane and go left.
 _ON_THE_PLANE = 1e-10
 
 
@@ -103,7 +103,7 @@ class PDDP(ClusterMixin, Reducer):
 
     _input: ClassVar[Input] = Input(sparse=True, linear=True)
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample[Points, None]) -> Fitted:
         X, n = sample.x.values, sample.n
         if self.n_clusters != "auto" and self.n_clusters > n:
             raise InputError(f"n_clusters={self.n_clusters} exceeds n_samples={n}: a cluster needs a row at least.")
@@ -133,7 +133,7 @@ class PDDP(ClusterMixin, Reducer):
         )
 
     def _grown(self, tree: _Tree) -> _Tree:
-        """Split until there are enough clusters, or none is large enough to be split."""
+        """Split clusters until there are enough, or none is large enough."""
         least = max(self.tol, np.finfo(float).eps) * tree.leaves[0].scatter
         wanted: Any = self.n_clusters
         while wanted == "auto" or len(tree.leaves) < wanted:
@@ -149,8 +149,8 @@ class PDDP(ClusterMixin, Reducer):
             )
         return tree
 
-    def predict(self, X: Any) -> Index:
-        """Cluster of each new point, down the tree of planes.
+    def predict(self, X: TableLike) -> Index:
+        """Return the cluster of each new point, found by descending the tree.
 
         Parameters
         ----------
@@ -161,9 +161,9 @@ class PDDP(ClusterMixin, Reducer):
         ndarray of shape (n_points,)
         """
         check_is_fitted(self)
-        X, rows = read_new(self, X)
-        if not sp.issparse(X):
-            refuse_non_finite(X)
+        table, rows = read_new(self, X)
+        if not sp.issparse(table):
+            refuse_non_finite(table)
         right = self.map_(rows) > self.widths_
         at = np.full(len(right), 0 if len(self.tree_) else -1, dtype=np.intp)
         while np.any(inner := at >= 0):
@@ -171,14 +171,14 @@ class PDDP(ClusterMixin, Reducer):
             at[some] = self.tree_[at[some], right[some, at[some]].astype(np.intp)]
         return -1 - at
 
-    def fit_predict(self, X: Any, y: Any = None) -> Index:
+    def fit_predict(self, X: TableLike, y: object = None) -> Index:
         """Fit and return the cluster of every training point."""
         return self.fit(X).labels_
 
 
 @dataclass(eq=False)
 class _Leaf:
-    """Rows that are not split yet, and where they hang: below a split, on its left (0) or right (1)."""
+    """Rows of a cluster that is not split, and its place: the split above it, and the side of that split, left (0) or right (1)."""
 
     rows: Index
     C: Centred
@@ -194,9 +194,9 @@ class _Leaf:
 
 
 class _Tree:
-    """Planes as they are found, and the leaves they leave."""
+    """Splits found so far, and the clusters that are not split."""
 
-    def __init__(self, X: Any, rng: np.random.Generator) -> None:
+    def __init__(self, X: Matrix, rng: np.random.Generator) -> None:
         self.X, self.rng = X, rng
         self.normals: list[Array] = []
         self.centres: list[Array] = []
@@ -209,18 +209,18 @@ class _Tree:
         return _Leaf(rows, Centred.of(part, column_means(part)), above, side)
 
     def between(self) -> float:
-        """Scatter of the centroids about their mean."""
+        """Return the scatter of the centroids about their mean."""
         M = np.array([leaf.mean for leaf in self.leaves])
         return float(np.sum((M - M.mean(axis=0)) ** 2))
 
     def split(self, leaf: _Leaf) -> None:
-        """Put the plane across the leaf's longest axis, and two leaves for the one."""
+        """Split a leaf by the plane through its centroid normal to its longest axis."""
         axes = leading_axes(leaf.C, 1, self.rng)
         v = axes.vectors[:, 0] * sign_of(axes.vectors)[0]
         scores = leaf.C.forward(v)
         width = _ON_THE_PLANE * float(np.abs(scores).max())
         here, right = len(self.normals), scores > width
-        if right.all() or not right.any():  # equal rows, whose scatter is rounding
+        if right.all() or not right.any():  # equal rows: the scatter is rounding
             leaf.scatter = 0.0
             return
         self.normals.append(v)
@@ -233,7 +233,7 @@ class _Tree:
         self.leaves = [other for other in self.leaves if other is not leaf] + halves
 
     def numbered(self) -> tuple[Index, list[_Leaf]]:
-        """Children of every split, leaves as −1 − c, and the leaves c from left to right."""
+        """Return the children of every split, with −1 − c for leaf c, and the leaves from left to right."""
         if not self.children:
             return np.empty((0, 2), dtype=np.intp), self.leaves
         leaves: list[_Leaf] = []

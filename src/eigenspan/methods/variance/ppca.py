@@ -1,4 +1,4 @@
-"""Probabilistic PCA: the Gaussian model behind PCA as a method of its own, which takes rows with missing entries."""
+"""Probabilistic PCA: PCA as a Gaussian model, which accepts rows with missing entries."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._parameters import Count, Tolerance, attribute, parameter
-from ...data import Input, Sample, read_new
+from ..._types import Array, Matrix, RandomState, TableLike, is_sparse
+from ...data import Input, Points, Sample, read_new
 from ...data.rows.storage import in_precision_of, refuse_out_of_range
 from ...errors import DimensionError, InputError
 from ...numerics.eigen import dense
@@ -28,8 +28,6 @@ from .gaussian import described, most_evident
 from .missing_entries import Gapped, Latent, column_centres, has_gaps, warn_of_empty_rows
 from .pca import PrincipalAxes
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class PosteriorMap(Map):
@@ -37,12 +35,12 @@ class PosteriorMap(Map):
 
     latent: Any = None
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Matrix) -> Array:
         if has_gaps(X):
             warn_of_empty_rows(X)
         return super().__call__(X)
 
-    def _block(self, X: Any) -> Array:
+    def _block(self, X: Matrix) -> Array:
         if not has_gaps(X):
             return super()._block(X)
         whole, Y = ~np.isnan(X).any(axis=1), np.empty((len(X), self.width))
@@ -168,11 +166,11 @@ class PPCA(PrincipalAxes):
 
     _input: ClassVar[Input] = Input(sparse=True, linear=True, missing="allow")
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample[Points, None]) -> Fitted:
         X = sample.x.values
-        if not sample.x.lazy and has_gaps(X):
+        if has_gaps(X):
             return self._fit_gaps(X)
-        if not sample.x.lazy and not sample.x.one_pass:
+        if not sample.x.one_pass:
             refuse_out_of_range(X)
         return super()._fit(sample)
 
@@ -198,7 +196,7 @@ class PPCA(PrincipalAxes):
         return likeliest_number(values, n, D, scatter)
 
     # ------------------------------------------------------------------ gaps
-    def _fit_gaps(self, X: Any) -> Fitted:
+    def _fit_gaps(self, X: Array) -> Fitted:
         require(
             42.0 * X.size,
             f"The {X.shape[0]}×{X.shape[1]} entries and their gaps",
@@ -218,7 +216,7 @@ class PPCA(PrincipalAxes):
         course = fit_gaps(rows, self.n_components, self.tol, self.max_iter, rng)
         fitted = self._of_model(course.model, rows.values.shape, centres, unit)
         latent, (n, D) = fitted.map.latent, X.shape
-        # in the units of X every density is smaller by the unit to the power of its entries
+        # Change of units: the density of a row of q entries is divided by unit**q.
         trace = np.array(course.log_likelihoods) - rows.there.sum() * np.log(unit)
         return replace(fitted, embedding=fitted.map(X)).having(
             log_likelihoods_=trace,
@@ -229,7 +227,7 @@ class PPCA(PrincipalAxes):
         )
 
     def _of_model(self, model: Latent, shape: tuple[int, int], centres: Array, unit: float) -> Fitted:
-        """The fit to rows of which this is the model, in a unit of length and about the column centres."""
+        """Return the fit with this model, which is in units of `unit` and about the column centres."""
         n, D = shape
         U, lengths, _ = dense.principal_axes(model.W, rtol=0.0)
         values, d = n * unit**2 * (lengths**2 + model.noise), lengths.size
@@ -240,7 +238,8 @@ class PPCA(PrincipalAxes):
         about = described(values, n, D, scatter, divisor=divisor, directions=D - d)
         return _as_latent(fitted.having(n_components_=d, **about))
 
-    def _refuse_for_gaps(self, X: Any) -> None:
+    def _refuse_for_gaps(self, X: Array) -> None:
+        """Raise for parameters that are not available with gaps."""
         n, D = X.shape
         wanted, most = self.n_components, min(n - 2, D - 1)
         missing = f"X has {int(np.isnan(X).sum())} missing entries (NaN)"
@@ -260,11 +259,11 @@ class PPCA(PrincipalAxes):
             )
 
     # ------------------------------------------------------------------ the model
-    def _log_density(self, X: Any) -> Array:
+    def _log_density(self, X: Matrix) -> Array:
         return self.map_.latent.log_likelihood(X) if has_gaps(X) else super()._log_density(X)
 
-    def score_samples(self, X: Any) -> Array:
-        """Log-likelihood of each row: of what is there of it. A row without any entry has 0.
+    def score_samples(self, X: TableLike) -> Array:
+        """Return the log-likelihood of the observed entries of each row: 0 for a row without any.
 
         Parameters
         ----------
@@ -277,7 +276,7 @@ class PPCA(PrincipalAxes):
         """
         return super().score_samples(X)
 
-    def impute(self, X: Any) -> Array:
+    def impute(self, X: TableLike) -> Array:
         """Fill gaps with their expected values, given the other entries of their row; all others stay as they are.
 
         Parameters
@@ -290,14 +289,14 @@ class PPCA(PrincipalAxes):
         ndarray of shape (n_points, n_features)
         """
         check_is_fitted(self)
-        X = read_new(self, X)[0]
-        if not has_gaps(X):
-            return X.copy()
-        warn_of_empty_rows(X)
-        return in_precision_of(np.nan_to_num(X), self.map_.latent.filled(X))
+        rows = read_new(self, X)[0]
+        if not has_gaps(rows):
+            return rows.copy()
+        warn_of_empty_rows(rows)
+        return in_precision_of(np.nan_to_num(rows), self.map_.latent.filled(rows))
 
-    def posterior_covariance(self, X: Any = None) -> Array:
-        """How well the latent variables of a row are known.
+    def posterior_covariance(self, X: TableLike | None = None) -> Array:
+        """Return the posterior covariance of the latent variables.
 
         Parameters
         ----------
@@ -312,11 +311,11 @@ class PPCA(PrincipalAxes):
         check_is_fitted(self)
         if X is None:
             return np.diag(self.noise_variance_ / self.explained_variance_)
-        X = read_new(self, X)[0]
-        has_gaps(X)  # sparse X must not have any
-        return np.asarray(self.map_.latent.covariances(X.toarray() if hasattr(X, "toarray") else X))
+        rows = read_new(self, X)[0]
+        has_gaps(rows)  # raises for sparse rows with gaps
+        return np.asarray(self.map_.latent.covariances(rows.toarray() if is_sparse(rows) else rows))
 
-    def sample(self, n_samples: int = 1, *, random_state: Any = 0) -> Array:
+    def sample(self, n_samples: int = 1, *, random_state: RandomState = 0) -> Array:
         """Draw rows from the model.
 
         Parameters
@@ -338,7 +337,7 @@ class PPCA(PrincipalAxes):
 
 
 def _as_latent(fitted: Fitted) -> Fitted:
-    """Axes of length one, turned into the posterior means of the latent variables that they stand for."""
+    """Return the fit with unit axes replaced by posterior means of the latent variables."""
     found = fitted.attributes
     variances, noise, V = found["explained_variance_"], found["noise_variance_"], found["components_"]
     signal = variances - noise
