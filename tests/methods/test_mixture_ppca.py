@@ -189,7 +189,7 @@ def test_empty_components_are_begun_anew(monkeypatch: pytest.MonkeyPatch) -> Non
         found = es.MixturePPCA(2, n_clusters=3, n_init=1).fit(X)
     assert found.weights_.size == 3
     assert found.weights_.min() > 0.1
-    monkeypatch.setattr(planes, "_ANEW", 0)
+    monkeypatch.setattr(planes, "_RESTARTS", 0)
     with reports(DegenerateWarning, "2 of n_clusters=3 dropped", "leaves 1"):
         found = es.MixturePPCA(2, n_clusters=3, n_init=1).fit(X)
     assert found.weights_.size == 1
