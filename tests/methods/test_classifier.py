@@ -84,7 +84,7 @@ def test_priors(name: str) -> None:
     priors = np.arange(1.0, len(np.unique(y)) + 1)
     ours, theirs = es.LDA(priors=priors / priors.sum()).fit(X, y), oracle(priors=priors / priors.sum()).fit(X, y)
     assert_same_model(ours, theirs, X)
-    with pytest.warns(LabelWarning, match="divided by it"):
+    with pytest.warns(LabelWarning, match="divided by their sum"):
         again = es.LDA(priors=list(priors)).fit(X, y)
     assert_same_model(again, theirs, X)
     with pytest.raises(LabelError, match="non-negative"):

@@ -42,5 +42,5 @@ def test_in_parts_and_with_a_kernel() -> None:
 def test_what_it_refuses() -> None:
     with pytest.raises(DimensionError, match="one direction for each of the 3 classes"):
         es.LDA(2, criterion="one-against-rest").fit(X, Y)
-    with pytest.raises(InputError, match="leave it out"):
+    with pytest.raises(InputError, match="leave axes= out"):
         es.LDA(criterion="one-against-rest", axes="norm").fit(X, Y)

@@ -144,7 +144,7 @@ def test_discriminants_by_the_tests_of_canonical_correlations():
 
 def test_no_discriminant_is_told_of():
     rng = np.random.default_rng(3)
-    with pytest.warns(LabelWarning, match="No discriminant direction is more than chance"):
+    with pytest.warns(LabelWarning, match="No discriminant direction is significant"):
         assert es.LDA("auto").fit(rng.standard_normal((150, 4)), np.arange(150) % 3).n_components_ == 1
 
 

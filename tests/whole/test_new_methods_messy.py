@@ -256,7 +256,7 @@ def test_complex_blocks_are_refused() -> None:
 def test_landmarks_are_advised_where_they_help() -> None:
     da = pytest.importorskip("dask.array")
     rows = da.from_array(X, chunks=(20, 3))
-    with pytest.raises(InputError, match="landmarks=m lets m rows stand for all"):
+    with pytest.raises(InputError, match="landmarks=m fits m of the rows"):
         es.KernelPCA(2).fit(rows)
     for estimator in (
         es.EigenmapClassifier(2),

@@ -236,7 +236,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
         basis = features_of(estimator, sample).centred(np.ones(sample.n))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EigenspanWarning)  # the final fit issues the same warnings
-            unit = estimator._labelled(checked_points(estimator, basis, sample), sample.y)[1]
+            unit = estimator._labelled(checked_points(estimator, basis, sample, estimator.n_neighbors), sample.y)[1]
         B = unit_over(basis, unit, sample.y)
         return 0.0 if B is None else mean_on_range(B)
 
@@ -291,7 +291,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
         estimator = clone(self.estimator)
         sample, _ = estimator._read_sample(X, y)
         basis = features_of(estimator, sample).centred(np.ones(sample.n))
-        points = checked_points(estimator, basis, sample)
+        points = checked_points(estimator, basis, sample, estimator.n_neighbors)
         smooth: dict[float, Any] = {}
         parts: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""Projections that follow a kernel of the labels: supervised PCA and Roweis discriminant analysis."""
+"""Projections by a kernel of the labels: supervised PCA and Roweis discriminant analysis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..._diagnostics import note
 from ..._parameters import Marker, Positive, Share, attribute, parameter
 from ..._types import Index
-from ...data import Classes, Input, Sample, Sufficient
+from ...data import Classes, Input, Numbers, Sample, Sufficient
 from ...data.y import ClassLabels, Targets, read_classes
 from ...errors import DimensionError, LabelError
 from ...graphs import Heat
@@ -30,8 +30,13 @@ from .pair_costs import AxisRule
 Array = NDArray[np.float64]
 
 
-def bounded(n_components: Any, basis: Features, most: int, why: str | None, default: int | None = None) -> int | None:
-    """How many axes where none was given: `default`, or `most` where they exist. More than `most` are refused, if there is a reason."""
+def bounded(
+    n_components: int | None, basis: Features, most: int, why: str | None, default: int | None = None
+) -> int | None:
+    """Return the number of axes if `n_components` is None: `default` or `most`, limited by the basis.
+
+    Raise DimensionError if all rows coincide, and if `n_components` exceeds `most` for the reason `why`.
+    """
     if basis.dim == 0:
         raise DimensionError(f"All {basis.count or basis.raw.shape[0]} rows coincide: there are no dimensions to show.")
     if why is not None and n_components is not None and n_components > most:
@@ -43,7 +48,7 @@ def bounded(n_components: Any, basis: Features, most: int, why: str | None, defa
 
 
 class LabelledProjection(FeatureReducer):
-    """Linear and kernel projections that need y and weigh their axes.
+    """Linear and kernel projections that need y and weight their axes.
 
     Parameters
     ----------
@@ -70,7 +75,7 @@ class LabelledProjection(FeatureReducer):
 
 
 def _centred(K: Form, known: Array) -> Form:
-    """``HKH`` with H centring over the points that have labels, the only ones in K. PSD where K is, kills the constant."""
+    """Return ``HKH``, H centring over the labelled points, to which K is restricted. PSD if K is; the constant is in its null space."""
     m = known.sum()
     w = (K @ known) / m
     w -= known * (known @ w) / (2 * m)
@@ -79,11 +84,11 @@ def _centred(K: Form, known: Array) -> Form:
 
 
 def _class_kernel(codes: Index) -> Form:
-    """``HKH`` of the kernel that is 1 within a class: the scatter of the class sums."""
+    """Return ``HKH`` for the kernel that is 1 within a class: the scatter of the class sums."""
     return _centred(same_class(codes), (codes >= 0).astype(float))
 
 
-def _labels_or_numbers(estimator: Any) -> Any:
+def _labels_or_numbers(estimator: _LabelKernel) -> ClassLabels | Targets:
     return ClassLabels() if estimator.labels == "delta" else Targets()
 
 
@@ -109,9 +114,9 @@ class _LabelKernel(LabelledProjection):
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_or_numbers)
 
-    def _label_kernel(self, y: Any) -> tuple[Form, int, str]:
-        """``H K_y H`` over the points with labels, a bound on its rank, and the reason for it."""
-        if self.labels == "delta":
+    def _label_kernel(self, y: Classes | Numbers) -> tuple[Form, int, str]:
+        """Return ``H K_y H`` over the labelled points, a bound on its rank, and the reason for it."""
+        if not isinstance(y, Numbers):
             K = scatter_form("sums", y, _class_kernel, kills_constant=True)
             return K, y.count - 1, f"there are {y.count} classes"
         T, known = y.values, y.known
@@ -132,9 +137,10 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
 
     .. math:: \\max_V \\operatorname{Tr}(V^T X^T H K_y H X V) \\quad \\text{s.t. } V^T V = I
 
-    The projection that depends most on the labels, by the Hilbert–Schmidt criterion. :math:`K_y` is the kernel of the labels and H
-    centres over the points that have one; the others only share the map. Unlike LDA it works for regression, and inverts no
-    scatter; unlike LDA it does not discount directions in which classes are wide. With ``kernel=`` it is kernel supervised PCA.
+    The projection with the largest dependence on the labels, by the Hilbert–Schmidt criterion. :math:`K_y` is the kernel of the labels
+    and H centres over the labelled points; the map places the others. Unlike LDA it works for regression and inverts no scatter
+    matrix; unlike LDA it does not reduce the weight of directions in which classes are wide. With ``kernel=`` it is kernel
+    supervised PCA.
 
     Cost: O(nD min(n, D) + D³) time; ``labels="rbf"`` adds O(n²D) in blocks, never n×n.
 
@@ -242,12 +248,12 @@ class RoweisDA(_LabelKernel):
         return posed if classes is None else posed.having(classes_=classes.names)
 
     def _classes(self, sample: Sample) -> Classes:
-        """The classes of S_W; those of numbers are their distinct values."""
-        if self.labels == "delta":
+        """Return the classes of S_W; those of numbers are their distinct values."""
+        if not isinstance(sample.y, Numbers):
             return sample.y
         try:
             return read_classes(sample.given, sample.n, unlabeled=None, name="RoweisDA")
         except LabelError as refusal:
             raise LabelError(
-                f"r2={self.r2} asks for a scatter within classes, but y has none ({refusal}): use r2=0."
+                f"r2={self.r2} needs a scatter within classes, but y has none ({refusal}): use r2=0."
             ) from None

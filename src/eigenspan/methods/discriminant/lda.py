@@ -1,9 +1,10 @@
-"""Discriminant forms: class means against what is left around them."""
+"""Linear and kernel discriminant analysis: the scatter of class means in units of the total scatter."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,7 +15,8 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from ..._diagnostics import note
 from ..._parameters import ArrayLike, Marker, Share, attribute, parameter
-from ...data import Input, Sample, Sufficient
+from ..._types import Index, Matrix, is_sparse
+from ...data import Classes, Input, KernelValues, Points, Sample, Sufficient
 from ...data.rows.moments import Sums
 from ...data.y import ClassLabels
 from ...errors import DimensionError, InputError, LabelError, LabelWarning, warn
@@ -45,7 +47,7 @@ from .pair_costs import AxisRule, RatioWeights
 Array = NDArray[np.float64]
 
 
-#: Chance, above which a discriminant direction may be none, that "auto" takes.
+#: Significance level of the directions that "auto" keeps.
 _LEVEL = 0.05
 
 
@@ -172,15 +174,15 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
 
     @property
     def _on_inputs(self) -> bool:
-        """The covariance is shrunk over the features of X, constant ones included."""
+        """Whether the covariance is shrunk over the features of X, including constant ones."""
         return self.kernel is None and self.reduce is None
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample[Points | KernelValues, Classes]) -> Fitted:
         if self.n_components == "auto":
             self._refuse_untested()
         if self.criterion == "one-against-rest" and self.axes != "unit":
             raise InputError(
-                f'axes={self.axes!r} weighs axes of one problem, and criterion="one-against-rest" has several: leave it out.'
+                f'axes={self.axes!r} weights the axes of one problem, and criterion="one-against-rest" has several: leave axes= out.'
             )
         basis = features_of(self, sample)
         _check_axes(self.n_components, self.criterion, sample.y.count)
@@ -221,7 +223,7 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         unit = with_ridge(A + (1 - s) * W, given, basis.relative_ridge)
         free = self.n_components in (None, "auto") or self.criterion == "one-against-rest"
         most = min(scatters.counts.size - 1, max(_dimensions(scatters, unit), 1)) if free else None
-        # what one row of a class has of its mean: less is rounding
+        # the share of one row in the mean of its class: less is rounding error
         size = share_of(A + W, unit) / scatters.counts.max()
         if self.criterion == "trace-ratio":
             ratio = TraceRatio(A, unit)
@@ -242,18 +244,18 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         }
         if reason := next((name for name, there in given.items() if there), None):
             raise InputError(
-                f'n_components="auto" keeps the directions that Wilks\' lambda finds significant, whose distribution is not known with '
+                f'n_components="auto" keeps the directions that are significant by Wilks\' lambda, whose distribution is not known with '
                 f"{reason}: leave that out, or give a number of directions."
             )
 
 
 def _above_rounding(within: float, between: float) -> float:
-    """The scatter within the classes, zero where it may be rounding of the scatter that it is the rest of."""
+    """Return the scatter within the classes; zero if it may be rounding error of the scatter between them."""
     return within if within > 1e-13 * between else 0.0
 
 
 def _dimensions(scatters: Scatters, unit: Form) -> int:
-    """Along which the labelled rows, whose scatter is the unit, vary: fewer than those of all rows where some have no label."""
+    """Return the dimension of the labelled rows, whose scatter is the unit: it may be smaller than that of all rows."""
     everyone = float(scatters.everyone.diagonal().sum())
     if float((scatters.between + scatters.within).diagonal().sum()) >= (1 - 1e-10) * everyone:
         return unit.n
@@ -261,13 +263,13 @@ def _dimensions(scatters: Scatters, unit: Form) -> int:
 
 
 def _significant(posed: Posed, counts: Array) -> int:
-    """How many discriminant directions are more than chance, in turn until one is not; one at least."""
+    """Return the number of significant discriminant directions before the first insignificant one; at least one."""
     n, p, c = int(counts.sum()), posed.problem.A.n, counts.size
     if not p:
-        return 1  # all rows coincide: one axis is already too many, and the solver says so
+        return 1  # all rows coincide: the solver raises an error for any axis
     if n - 1 < p + c - 1:
         raise DimensionError(
-            f'n_components="auto" tests directions, which takes more rows than there are features and classes: there are {n} labelled rows '
+            f'n_components="auto" tests directions, which needs more rows than features and classes together: there are {n} labelled rows '
             f"of {p} dimensions in {c} classes. Give a number, or keep fewer principal axes first (reduce=)."
         )
     squares = solve(posed.problem, min(c - 1, p)).values
@@ -276,20 +278,20 @@ def _significant(posed: Posed, counts: Array) -> int:
     passed = int(np.argmax(np.append(chances, 1.0) > _LEVEL))
     if not passed:
         warn(
-            f"No discriminant direction is more than chance (p = {chances[0]:.2g} for all of them together, above {_LEVEL:g}): the one "
-            "that is shown may tell nothing of the classes.",
+            f"No discriminant direction is significant (p = {chances[0]:.2g} for all of them together, above {_LEVEL:g}): the direction "
+            "that is kept may be unrelated to the classes.",
             LabelWarning,
         )
     return max(1, passed)
 
 
 def _against_the_rest(means: Array, V: Array) -> Array:
-    """Fisher's direction of class k and all others is ``S_T⁻¹g``, g its centred mean: ``VV'g`` of axes V of unit total scatter."""
+    """Return Fisher's directions of each class against all others: ``S_T⁻¹g = VV'g``, g its centred mean, V of unit total scatter."""
     T = (means @ V).T
     return T / np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)
 
 
-def _check_axes(n_components: Any, criterion: str, c: int) -> None:
+def _check_axes(n_components: int | str | None, criterion: str, c: int) -> None:
     if n_components == "auto":
         return
     if criterion == "one-against-rest" and n_components not in (None, c):
@@ -297,7 +299,7 @@ def _check_axes(n_components: Any, criterion: str, c: int) -> None:
             f'n_components={n_components}, but criterion="one-against-rest" has one direction for each of the {c} classes: leave '
             "n_components out."
         )
-    if criterion == "ratio-trace" and n_components is not None and n_components > c - 1:
+    if criterion == "ratio-trace" and isinstance(n_components, Integral) and n_components > c - 1:
         raise DimensionError(
             f"n_components={n_components}, but {c} classes have at most {c - 1} discriminant directions: the means "
             "of c classes span c - 1 dimensions. "
@@ -306,13 +308,13 @@ def _check_axes(n_components: Any, criterion: str, c: int) -> None:
 
 
 def _amount(estimator: LDA, basis: Features, sample: Sample) -> float:
-    """The share of the identity in the shrunk covariance."""
+    """Return the share of the identity in the shrunk covariance."""
     shrinkage: Any = estimator.shrinkage
     if shrinkage is None:
         return 0.0
     if shrinkage == "auto":
         if sp.issparse(basis.raw) and basis.raw.shape[0] * basis.dim > 2**27:
-            raise InputError('shrinkage="auto" needs the data dense: pass a number, or reduce= first.')
+            raise InputError('shrinkage="auto" needs dense data: pass a number, or use reduce= first.')
         codes = sample.y.codes
         Z = _dense(basis.raw) if estimator._on_inputs else basis.Z
         Z, G = Z[codes >= 0], class_indicator(codes[codes >= 0])
@@ -325,15 +327,15 @@ def _amount(estimator: LDA, basis: Features, sample: Sample) -> float:
     return amount
 
 
-def _class_means(R: Any, codes: Any) -> Array:
-    """The mean of every class."""
+def _class_means(R: Matrix, codes: Index) -> Array:
+    """Return the mean of every class."""
     counts = np.bincount(codes[codes >= 0]).astype(np.float64)
     sums = (class_indicator(codes) * np.sqrt(counts)).T @ R
     return np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64) / counts[:, None]
 
 
-def check_spread(estimator: Any, basis: Features, sample: Sample) -> None:
-    """Refuse labelled rows that all coincide where the others do not. Cost O(nD) where the features were not summed over."""
+def check_spread(estimator: FeatureReducer, basis: Features, sample: Sample) -> None:
+    """Raise LabelError if all labelled rows coincide and the others do not. Cost O(nD) unless the basis has sums."""
     name = type(estimator).__name__
     if basis.sums is not None:
         if basis.sums.rest.n:
@@ -347,8 +349,8 @@ def check_spread(estimator: Any, basis: Features, sample: Sample) -> None:
         _refuse_coincident(inside, everywhere, mean, name)
 
 
-def _deviations(X: Any) -> tuple[Array, Array]:
-    """Standard deviation and mean of every column."""
+def _deviations(X: Matrix) -> tuple[Array, Array]:
+    """Return the standard deviation and the mean of every column."""
     if sp.issparse(X):
         mean, variance = mean_variance_axis(sp.csr_matrix(X), axis=0)
         return np.sqrt(variance), mean
@@ -356,13 +358,13 @@ def _deviations(X: Any) -> tuple[Array, Array]:
 
 
 def _refuse_coincident(inside: Array, everywhere: Array, mean: Array, name: str) -> None:
-    """The labelled rows vary in no column by more than rounding: what a discriminant would show of them is noise."""
+    """Raise LabelError if the labelled rows vary in no column by more than rounding errors."""
     if np.all(inside <= 1e-6 * everywhere + 1e-13 * np.abs(mean)):
         raise LabelError(
-            f"{name} needs labelled samples that differ, but the labelled samples all coincide: they have classes and no directions that "
-            "tell these apart. Label other samples, or use an unsupervised method."
+            f"{name} needs labelled samples that differ, but the labelled samples all coincide: no direction separates their classes. "
+            "Label other samples, or use an unsupervised method."
         )
 
 
-def _dense(X: Any) -> Array:
-    return X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+def _dense(X: Matrix) -> Array:
+    return X.toarray() if is_sparse(X) else np.asarray(X, dtype=np.float64)

@@ -1,12 +1,11 @@
-"""Margins between classes: points of a class near one another against the nearest points of other classes."""
+"""Margins between classes: each point near its nearest points of its class, and far from the nearest of other classes."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..._parameters import Count, Marker, NotNegative
+from ..._types import Index, Matrix
 from ...data import Classes
-from ...graphs import ComputedWeights, affinity, allies, rivals
+from ...graphs import ComputedWeights, NeighbourGraph, affinity, allies, rivals
 from ...graphs.weights.rules import refuse_given
 from ...problem import Form
 from ...problem.forms import laplacian
@@ -25,15 +24,15 @@ class _Margins(PairCosts):
 
     n_rivals: Count | None = None
 
-    def _weigh(self, graph: Any, points: Any) -> Form:
+    def _weigh(self, graph: NeighbourGraph, points: Matrix) -> Form:
         return ones_on(graph)
 
-    def _allies(self, points: Any, codes: Any) -> Form:
-        """``C_I``: every point and its nearest of the same class."""
+    def _allies(self, points: Matrix, codes: Index) -> Form:
+        """Return ``C_I``, the weights of every point and its nearest points of the same class."""
         return self._weigh(allies(points, codes, self._k, self.n_jobs), points)
 
-    def _rivals(self, points: Any, codes: Any) -> Form:
-        """``C_E``: every point and its nearest of other classes."""
+    def _rivals(self, points: Matrix, codes: Index) -> Form:
+        """Return ``C_E``, the weights of every point and its nearest points of other classes."""
         return self._weigh(rivals(points, codes, self.n_rivals or self._k, self.n_jobs), points)
 
 
@@ -43,9 +42,9 @@ class DNE(_Margins):
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T V = I
 
-    with :math:`C = C^I - C^E + \\gamma C^u` [S2, §2.1.1]: near points of a class are drawn together, near points of different
-    classes pushed apart, by an orthonormal projection. Each axis is worth as much as its eigenvalue is negative. With γ = 0 the
-    labelled points decide alone; `SSDNE` is the same with γ = 0.1.
+    with :math:`C = C^I - C^E + \\gamma C^u` [S2, §2.1.1]: an orthonormal projection that brings near points of a class together and
+    near points of different classes apart. The more negative its eigenvalue, the better an axis. With γ = 0 only labelled points
+    matter; `SSDNE` is the same method with γ = 0.1.
 
     Cost: neighbours within and across classes, then O(nkD + nD² + D³) time and O(nD + D²) memory; γ > 0 with ``graph="all"``
     adds O(n²D) in blocks.
@@ -71,7 +70,7 @@ class DNE(_Margins):
     Zhang, Xue, Sun, Guo & Lu (2007), Optimal dimensionality of metric space for classification; [S2] §2.1.1.
     """
 
-    def _labelled(self, points: Any, y: Classes) -> tuple[Form, None]:
+    def _labelled(self, points: Matrix, y: Classes) -> tuple[Form, None]:
         return laplacian(self._allies(points, y.codes) - self._rivals(points, y.codes)), None
 
 
@@ -81,9 +80,9 @@ class MFA(_Margins):
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^I - C^I) X V = I
 
-    with :math:`C = -C^E + \\gamma C^u` [S2, §2.1.1]: the nearest points of different classes as far apart as can be, in
-    units of the distance between near points of the same class. With γ = 0 the labelled points decide alone; `SSMFA` is the same
-    with γ = 0.1.
+    with :math:`C = -C^E + \\gamma C^u` [S2, §2.1.1]: maximal distances between the nearest points of different classes, in
+    units of the distances between near points of the same class. With γ = 0 only labelled points matter; `SSMFA` is the same
+    method with γ = 0.1.
 
     Cost: as `DNE`.
 
@@ -100,7 +99,7 @@ class MFA(_Margins):
     Yan et al. (2007), Graph embedding and extensions; [S2] §2.1.1.
     """
 
-    def _labelled(self, points: Any, y: Classes) -> tuple[Form, Form]:
+    def _labelled(self, points: Matrix, y: Classes) -> tuple[Form, Form]:
         return -laplacian(self._rivals(points, y.codes)), laplacian(self._allies(points, y.codes))
 
 
@@ -111,7 +110,7 @@ class LDE(MFA):
     .. math:: \\max_V \\operatorname{Tr}(V^T X^T L^E X V) \\quad \\text{s.t. } V^T X^T L^I X V = I
 
     with the Laplacians of the weighted edges between near points of different classes and of the same class: `MFA` with
-    weights that fall off with distance. γ adds the neighbours of all points to the cost as there.
+    weights that decrease with distance. γ adds the neighbours of all points to the cost, as in `MFA`.
 
     Cost: as `DNE`.
 
@@ -135,7 +134,7 @@ class LDE(MFA):
 
     weights: ComputedWeights = "heat"
 
-    def _weigh(self, graph: Any, points: Any) -> Form:
+    def _weigh(self, graph: NeighbourGraph, points: Matrix) -> Form:
         refuse_given("LDE", self.weights)
         if not graph.distances.nnz:
             return ones_on(graph)

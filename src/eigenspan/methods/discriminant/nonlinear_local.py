@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._parameters import Count, Marker, NotNegative, Verbose, attribute
-from ...data import Input, Sample
+from ..._types import Index, Matrix
+from ...data import Classes, Input, KernelValues, Points, Sample
 from ...data.x import as_rows
 from ...data.y import ClassLabels
 from ...errors import LabelError
@@ -29,20 +30,20 @@ class SupervisedNonlinearLocalEmbedding(SpectralReducer):
     .. math:: \\min_\\alpha \\operatorname{Tr}(\\alpha^T K L K \\alpha) \\quad \\text{s.t. } \\alpha^T K D K \\alpha = I, \\qquad
               w_{ij} = e^{-\\lVert x_i - x_j \\rVert^2 / \\sigma^2} \\text{ within a class, } 0 \\text{ across}
 
-    L = D − W: rows of a class come to lie together, near ones before far ones, along functions that a kernel makes nonlinear. [S2, §2.1.1]
-    names the method as a choice of its :math:`C^\\ell` and gives no formula. What is solved here is the problem of the same authors'
-    supervised kernel locality preserving projections (2005), which puts class labels for the neighbourhoods of LPP.
+    with L = D − W: nonlinear functions, from a kernel, that bring rows of a class together, near rows more than distant ones.
+    [S2, §2.1.1] names the method as a choice of its :math:`C^\\ell` and gives no formula. The problem solved here is that of the same
+    authors' supervised kernel locality preserving projections (2005), which uses class labels instead of the neighbourhoods of LPP.
 
-    Functions that are constant on every class cost nothing: the first c − 1 axes tell c classes apart, and the ridge decides how
-    smoothly; further ones show what varies within classes. Use it for classes that no plane separates, and choose kernel and ridge by
-    cross-validation. Rows without a label count for the kernel only, and are placed by the map.
+    Functions that are constant on every class have zero cost: the first c − 1 axes separate c classes, and the ridge determines their
+    smoothness; further axes show the variation within classes. Use it for classes that no plane separates, and choose kernel and ridge
+    by cross-validation. Rows without a label are used by the kernel only, and the map places them.
 
     Cost: O(n²D) for the weights, in blocks, or the neighbours within classes; O(n³) for the kernel, or O(nm²) with m landmarks.
 
     Parameters
     ----------
     n_neighbors
-        Number of nearest rows of its class that each row is tied to. None means all of them.
+        Number of nearest rows of its class that each row is connected to. None means all of them.
     weights
         Weights of pairs, computed from the rows of X (from their images if X is a kernel matrix): ``Heat(sigma)``, where σ
         is half the median distance unless given. For all pairs they must be "heat", "local" or powers of these.
@@ -92,7 +93,7 @@ class SupervisedNonlinearLocalEmbedding(SpectralReducer):
     _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, y=ClassLabels())
     _basis: ClassVar[str] = "kernel"
 
-    def _pose(self, sample: Sample) -> Posed:
+    def _pose(self, sample: Sample[Points | KernelValues, Classes]) -> Posed:
         basis = features_of(self, sample)  # type: ignore[arg-type]
         if self.n_neighbors is not None:
             check_n_neighbors(self.n_neighbors, sample.x.values)
@@ -100,13 +101,13 @@ class SupervisedNonlinearLocalEmbedding(SpectralReducer):
         W = self._within(basis.Z if rows is None else as_rows(rows), sample.y.codes)
         return pose(basis, minimise=W.laplacian(), unit=diagonal(W.degrees()), ridge=self.ridge)
 
-    def _within(self, points: Any, codes: Any) -> PairWeights:
-        """Weights of the pairs of a class, one on the diagonal of labelled rows."""
+    def _within(self, points: Matrix, codes: Index) -> PairWeights:
+        """Return the weights of the pairs of a class, with ones on the diagonal for labelled rows."""
         refuse_given(type(self).__name__, self.weights)
         counts = np.bincount(codes[codes >= 0])
         if counts.max() < 2:
             raise LabelError(
-                f"None of the {counts.size} classes has two labelled rows, so that no pair says what belongs together: label more rows."
+                f"None of the {counts.size} classes has two labelled rows, so there are no pairs within classes: label more rows."
             )
         if self.n_neighbors is None:
             warn_of_single_labels(codes)

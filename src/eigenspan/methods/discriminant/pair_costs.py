@@ -1,8 +1,8 @@
 """Costs on pairs, labelled and unlabelled: ``min Σ c_ij ‖y_i − y_j‖²`` with ``C = C_ℓ + γ C_u`` [S2].
 
-A method is what its labels say, `_labelled`: a form and a unit. The neighbours of all points, γ times, come on top in one
-place, so that every supervised method here is semi-supervised too; the names that begin with SS only set γ, and take −1 for a
-missing label.
+A method defines `_labelled`: a form and a unit from its labels. `PairCosts` adds γ times the cost of the neighbours of all points,
+so every supervised method here is semi-supervised too. The classes whose names begin with SS only set γ, and −1 as the label of
+unlabelled points.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ..._diagnostics import note
 from ..._parameters import Count, Marker, NotNegative, Positive, Verbose, attribute
-from ...data import Classes, Input, Sample
+from ..._types import Index, Labels, Matrix
+from ...data import Classes, Input, KernelValues, Points, Sample
 from ...data.y import ClassLabels
 from ...errors import DimensionError, GraphError, LabelError, LabelWarning, RidgeWarning, warn
 from ...graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors
@@ -50,13 +51,13 @@ NEAR = 3
 SINGULAR = 0.01
 #: Eigenvalues at or below this share of the largest count as zero.
 RANK = 1e-10
-#: What one pair of forms measures of the other at least, unless it is rounding: with equal class means there is nothing between classes.
+#: Share of the unit below which a form is rounding error, as the scatter between classes is if their means are equal.
 _LEAST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class RatioWeights:
-    """The weightings of axes for a trace ratio, whose eigenvalues sum to zero: an axis v gains ``v'Av / v'Bv``."""
+    """Weights of the axes of a trace ratio, whose eigenvalues sum to zero: the gain of an axis v is ``v'Av / v'Bv``."""
 
     problem: TraceRatio
     kind: str
@@ -72,7 +73,7 @@ class RatioWeights:
 
 
 class PairCosts(FeatureReducer):
-    """The framework: ``min Tr(V'Z'(A_ℓ + γ s L_u)ZV)  s.t.  V'BV = I``, a subclass saying A_ℓ and B.
+    """The framework: ``min Tr(V'Z'(A_ℓ + γ s L_u)ZV)  s.t.  V'BV = I``. A subclass defines A_ℓ and B.
 
     Parameters
     ----------
@@ -121,31 +122,31 @@ class PairCosts(FeatureReducer):
 
     @property
     def _k(self) -> int:
-        """Neighbours, three as in [S2, §4.1] unless given."""
+        """Number of neighbours; three unless given, as in [S2, §4.1]."""
         return NEAR if self.n_neighbors is None else self.n_neighbors
 
-    def _labelled(self, points: Any, y: Classes) -> tuple[Form, Form | None]:
-        """What the labels say: the form to minimise, and the unit (None for orthonormal axes)."""
+    def _labelled(self, points: Matrix, y: Classes) -> tuple[Form, Form | None]:
+        """Return the form to minimise and the unit, from the labels (None for orthonormal axes)."""
         raise NotImplementedError
 
     def _check_rows(self, basis: Features, sample: Sample) -> None:
-        """Raise where the labelled rows determine no axes."""
+        """Raise if the labelled rows determine no axes."""
 
-    def _unlabelled(self, points: Any) -> Form:
-        """``L_u``: neighbouring points, labelled or not, stay close [S2, §2.1.2]."""
+    def _unlabelled(self, points: Matrix) -> Form:
+        """Return ``L_u``, the Laplacian of the neighbours of all points, labelled or not [S2, §2.1.2]."""
         weights = Powered(LocalScaling(self._k), self.alpha)
         if isinstance(self.graph, str) and self.graph == "all":
             return laplacian(pair_affinity(points, weights, n_jobs=self.n_jobs))
-        if is_given(self.graph):  # the lengths of its edges are all that is asked for
+        if is_given(self.graph):  # only the lengths of its edges are used
             graph = given_graph(self.graph, points.shape[0])
         else:
             graph = as_graph(self.graph, points, n_neighbors=None, n_jobs=self.n_jobs)
         return laplacian(affinity(graph, weights, points).W)
 
-    def _pose(self, sample: Sample) -> Posed:
+    def _pose(self, sample: Sample[Points | KernelValues, Classes]) -> Posed:
         basis, y = features_of(self, sample).about(centring(sample.n)), sample.y
         warn_of_a_mark(self, y.names)
-        points = checked_points(self, basis, sample)
+        points = checked_points(self, basis, sample, self.n_neighbors)
         refuse_class_graph(self)
         self._check_rows(basis, sample)
         if not self.gamma and sample.past is None:
@@ -155,7 +156,7 @@ class PairCosts(FeatureReducer):
         return self._combined(basis, A, basis.restrict(self._unlabelled(points)) if self.gamma else None, B)
 
     def _combined(self, basis: Features, A: Form, smooth: Form | None, B: Form | None) -> Posed:
-        """The problem over the coordinates from its parts: nothing here depends on the number of samples."""
+        """Return the problem over the coordinates from its parts. The cost does not depend on the number of samples."""
         raw = self.gamma_scale == "raw"
         if smooth is not None:
             share = 1.0 if raw else unlabelled_unit(A, smooth)
@@ -166,10 +167,10 @@ class PairCosts(FeatureReducer):
         return Posed(TraceProblem(A, unit, "min"), basis, AxisWeights(self.axes), size=size)
 
     def _unit(self, basis: Features, A: Form, B: Form) -> Form:
-        """B, with a ridge where one is given or needed."""
+        """Return B, with a ridge if one is given or needed."""
         if not (self.gamma or self.ridge or B.diagonal().any()):
             raise LabelError(
-                f"{type(self).__name__} measures in units of what varies within a class, but no class has two labelled samples that "
+                f"{type(self).__name__} measures in units of the variation within classes, but no class has two labelled samples that "
                 "differ: label more samples, use gamma > 0 with unlabelled ones, or give ridge=."
             )
         ridge = self.ridge
@@ -181,8 +182,8 @@ class PairCosts(FeatureReducer):
         return with_ridge(B, ridge, basis.relative_ridge)
 
 
-def refuse_class_graph(estimator: Any) -> None:
-    """Refuse a graph within classes, with gamma = 0 too, where it would be accepted unread."""
+def refuse_class_graph(estimator: PairCosts) -> None:
+    """Raise GraphError for a graph within classes, even with gamma = 0, which does not use the graph."""
     if getattr(estimator.graph, "within_class", False):
         raise GraphError(
             f"graph={estimator.graph!r} joins points of one class, but {type(estimator).__name__}(graph=) joins neighbours among all "
@@ -191,23 +192,23 @@ def refuse_class_graph(estimator: Any) -> None:
 
 
 def singular_ridge(A: Form, B: Form, quiet: bool) -> float | None:
-    """What to add to a singular B: 1 % of what it measures on average, where it measures at all; None where A does not ask for it.
+    """Return the ridge of a singular B: 1 % of the mean of its non-zero eigenvalues; None if A is zero on the null space of B.
 
-    The mean over all directions would fall with every feature in which only unlabelled points differ. Where B measures nothing the
-    ridge is 1: orthonormal axes.
+    The mean over all eigenvalues would decrease with every feature in which only unlabelled points differ. If B is zero, the ridge
+    is 1, for orthonormal axes.
     """
     values, Q = dense.eigenpairs(B.to_dense())
     blind = values <= RANK * values[-1]
     if blind.all():
         return 1.0
-    size = max(A.norm(), np.finfo(float).tiny)  # divided by before squares are summed, which may overflow or vanish
+    size = max(A.norm(), np.finfo(float).tiny)  # scale before summing squares, which may overflow or underflow
     if np.linalg.norm((A @ Q[:, blind]) / size) <= 1e-7:
         return None
     epsilon = SINGULAR * float(values[~blind].mean())
     if not quiet:
         warn(
-            f"No two labelled samples of a class that are near differ in {np.sum(blind)} of {B.n} directions: a ridge of {epsilon:.3g} "
-            f"was added to the unit, {SINGULAR:.0%} of what they differ by on average in the others. With few labels much depends on it: "
+            f"No two near labelled samples of a class differ in {np.sum(blind)} of {B.n} directions: a ridge of {epsilon:.3g} "
+            f"was added to the unit, {SINGULAR:.0%} of the mean difference in the others. With few labels the result depends on it: "
             "choose ridge= by RegularizedSearch, or reduce the features first.",
             RidgeWarning,
         )
@@ -215,7 +216,7 @@ def singular_ridge(A: Form, B: Form, quiet: bool) -> float | None:
 
 
 def unit_over(basis: Features, unit: Form | None, y: Classes) -> Form | None:
-    """``Z'BZ``, exactly zero for features that do not vary within classes, whose rounding would be taken for a tiny unit."""
+    """Return ``Z'BZ``, set to zero for features that do not vary within classes, so that rounding errors are not used as a unit."""
     if unit is None:
         return None
     B = basis.restrict(unit)
@@ -225,26 +226,26 @@ def unit_over(basis: Features, unit: Form | None, y: Classes) -> Form | None:
     known = y.known
     if basis.is_held:
         return without_rounding(B, np.einsum("ij,ij->j", *[basis.Z[known]] * 2))
-    # another pass over the rows, for features that vary among unlabelled points only
+    # One more pass over the rows, for features that vary among unlabelled points only.
     return B if np.all(known) else without_rounding(B, basis.restrict(diagonal(known.astype(float))).diagonal())
 
 
 def without_rounding(B: Form, size: Array) -> Form:
-    """B, exactly zero for features on whose squares, of this size, it is rounding."""
+    """Return B, set to zero for features whose entries are rounding errors of sums of squares of this `size`."""
     dead = B.diagonal() <= 1e-12 * size
     return Form(B.n, dense=np.where(dead | dead[:, None], 0.0, B.to_dense()), psd=B.psd) if dead.any() else B
 
 
 def mean_on_range(B: Form) -> float:
-    """The mean of the eigenvalues of a PSD matrix that are not zero; 0 where all are."""
+    """Return the mean of the non-zero eigenvalues of a PSD matrix; 0 if all are zero."""
     values = dense.eigenvalues(B.to_dense())
     return float(values[values > RANK * values[-1]].mean()) if values[-1] > 0 else 0.0
 
 
 def unlabelled_unit(A: Form, smooth: Form) -> float:
-    """s with ``s Tr U = Σ max(−λ_i(A), 0)``: what all neighbours cost at γ = 1 is all that the labels can gain.
+    """Return s with ``s Tr U = Σ max(−λ_i(A), 0)``: at γ = 1 the cost of all neighbours equals the largest gain of the labels.
 
-    Where the labels can gain nothing, no eigenvalue of A being negative, their total cost ``Σ |λ_i(A)|`` stands in for it.
+    If no eigenvalue of A is negative, the sum of their sizes ``Σ |λ_i(A)|`` replaces the gain.
     """
     values = dense.eigenvalues(A.to_dense())
     gain, cost = float(np.maximum(-values, 0.0).sum()), float(smooth.diagonal().sum())
@@ -253,31 +254,31 @@ def unlabelled_unit(A: Form, smooth: Form) -> float:
     return gain / cost if gain > 0 and cost > 0 else 1.0
 
 
-def warn_of_a_mark(estimator: Any, classes: Any) -> None:
-    """−1 among several classes of a supervised method that is asked for unlabelled points: it rather stands for these."""
+def warn_of_a_mark(estimator: PairCosts, classes: Labels) -> None:
+    """Warn if −1 is one of several classes of a supervised method that uses unlabelled points: it probably marks these."""
     supervised = type(estimator)._parameters["unlabeled"].default is None
     if estimator.gamma and supervised and estimator.unlabeled is None and classes.size > 2 and -1 in classes.tolist():
         name = type(estimator).__name__
         warn(
             f"The labels contain -1, which {name} takes for a class like the {classes.size - 1} others, while gamma={estimator.gamma:g} "
-            f"counts unlabelled points. If -1 marks these, pass unlabeled=-1 or use SS{name}; if it is a class, name it otherwise.",
+            f"uses unlabelled points. If -1 marks these, pass unlabeled=-1 or use SS{name}; if it is a class, rename it.",
             LabelWarning,
         )
 
 
-def checked_points(estimator: Any, basis: Features, sample: Sample) -> Any:
-    """Where neighbours are looked for, if there can be any."""
+def checked_points(estimator: FeatureReducer, basis: Features, sample: Sample, k: int | None) -> Matrix:
+    """Return the points for the neighbour search. Raise if all rows coincide or there are too few."""
     if basis.dim == 0:
         raise DimensionError(f"All {sample.n} rows coincide: there are no dimensions to show.")
-    if estimator.n_neighbors is not None and sample.past is None:
-        check_n_neighbors(estimator.n_neighbors, sample.x.values)
+    if k is not None and sample.past is None:
+        check_n_neighbors(k, sample.x.values)
     if estimator.kernel is not None:
-        check_neighbours(estimator, basis, estimator.n_neighbors or NEAR, sample.y.codes, single=is_single(sample))
+        check_neighbours(estimator, basis, k or NEAR, sample.y.codes, single=is_single(sample))
     return points_of(estimator, basis, sample)
 
 
 def ones_on(graph: NeighbourGraph) -> Form:
-    """Cost one on every undirected edge."""
+    """Return the form with weight one on every undirected edge."""
     S = graph.undirected()
     S.data = np.ones(S.nnz)
     return Form(graph.n, sparse=S)
@@ -319,19 +320,18 @@ class LFDA(PairCosts):
 
     affinity: ClassWeights = "neighbours"
 
-    def _labelled(self, points: Any, y: Classes) -> tuple[Form, Form]:
-        bet, wit = local_fisher(nearness(self, points, y.codes), y.codes)
+    def _labelled(self, points: Matrix, y: Classes) -> tuple[Form, Form]:
+        bet, wit = local_fisher(nearness(self.affinity, points, y.codes, self.n_neighbors, self.n_jobs), y.codes)
         return laplacian(bet), laplacian(wit)
 
 
-def nearness(estimator: Any, points: Any, codes: Any) -> Form:
-    """Return the affinity of the points within each class for ``affinity=``."""
-    k, rule = estimator.n_neighbors, estimator.affinity
+def nearness(rule: ClassWeights, points: Matrix, codes: Index, k: int | None, n_jobs: int | None) -> Form:
+    """Return the affinity of the points within each class by a rule, and by the k nearest points of each."""
     if isinstance(rule, str) and rule == "neighbours":
-        return ones_on(allies(points, codes, k or NEAR, estimator.n_jobs))
+        return ones_on(allies(points, codes, k or NEAR, n_jobs))
     if isinstance(rule, str) and rule not in pair_rule_names():
         names = ", ".join(f'"{name}"' for name in ("neighbours", *pair_rule_names()))
         raise GraphError(f"affinity={rule!r} is unknown. Use one of {names}, or an object such as Heat(sigma=1.0).")
     warn_of_single_labels(codes)
     local = LocalScaling(k or 7) if isinstance(rule, str) and rule == "local" else rule
-    return pair_affinity(points, local, codes=codes, n_jobs=estimator.n_jobs)
+    return pair_affinity(points, local, codes=codes, n_jobs=n_jobs)

@@ -242,7 +242,8 @@ class SELFDA(FeatureReducer):
     def _pose(self, sample: Sample) -> Posed:
         codes = sample.y.codes
         basis = features_of(self, sample)
-        bet, wit = local_fisher(nearness(self, checked_points(self, basis, sample), codes), codes)
+        points = checked_points(self, basis, sample, self.n_neighbors)
+        bet, wit = local_fisher(nearness(self.affinity, points, codes, self.n_neighbors, self.n_jobs), codes)
         return pose(
             basis,
             maximise=self.beta * centring(sample.n) - (1 - self.beta) * laplacian(bet),
