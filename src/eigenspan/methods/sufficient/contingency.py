@@ -10,8 +10,8 @@ from scipy.special import logsumexp
 
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Seed, Share, Tolerance, attribute, parameter
-from ..._types import Array
-from ...data import Input, Sample
+from ..._types import Array, Index
+from ...data import Input, Points, Sample
 from ...errors import ConvergenceWarning, DimensionError, InputError, warn
 from ...numerics.eigen import dense
 from ...problem import Fitted, Map, orientation_of
@@ -19,7 +19,7 @@ from ...problem.spectrum import seed_of
 from ..base.contract import Components, Reducer
 from ..base.table import besides
 
-#: Newton's steps of one row, and the decrement, relative to the row's mass, at which they end.
+#: Largest number of Newton steps of a row, and decrement, relative to the total of the row, at which they stop.
 _STEPS, _SETTLED = 60, 1e-14
 #: Share of its largest diagonal entry that is added to a Hessian, and the smallest expected share of a cell.
 _DAMPING, _TINY = 1e-12, float(np.finfo(np.float64).tiny)
@@ -110,7 +110,7 @@ class ContingencySDR(Reducer):
 
     _input: ClassVar[Input] = Input()
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample[Points, None]) -> Fitted:
         N = sample.x.values
         total, d = _check_table(N, self.n_components), self.n_components
         p, q = N.sum(axis=1) / total, N.sum(axis=0) / total
@@ -140,7 +140,7 @@ class ContingencySDR(Reducer):
         return Fitted(phi, Map(rows, np.eye(d)), found)
 
     def _sweeps(self, P: Array, model: Model, information: float) -> tuple[Model, Array]:
-        """Rows given columns, columns given rows, each a convex problem: the divergence falls at every half."""
+        """Fit rows given columns and columns given rows in turn. Both are convex problems, so the divergence never rises."""
         goal = self.tol * information
         path = [_divergence(P, model.table())]
         while len(path) <= self.max_iter:
@@ -153,7 +153,7 @@ class ContingencySDR(Reducer):
         return model, np.array(path)
 
     def _starts(self, P: Array) -> list[Model]:
-        """Correspondence analysis, and others with features of the same size but at random."""
+        """Return starting models: correspondence analysis, and random features of the same size."""
         near, rng = Model.near(P, self.n_components), np.random.default_rng(seed_of(self.random_state))
         others = [replace(near, psi=rng.standard_normal(near.psi.shape)) for _ in range(self.n_starts - 1)]
         return [near, *others]
@@ -182,7 +182,7 @@ class ContingencySDR(Reducer):
 
 
 def _check_table(N: Array, d: int) -> float:
-    """Refuse what is no table of counts, or has fewer features; the total of one that is."""
+    """Return the total of a table of counts; raise if it is not one or has fewer than d features."""
     _check_counts(N)
     most = min(N.shape) - 1
     if d > most:
@@ -208,7 +208,7 @@ def _check_counts(N: Array) -> None:
 
 
 def _divergence(P: Array, Q: Array) -> float:
-    """Kullback–Leibler's, for tables that need not sum to the same."""
+    """Return the Kullback–Leibler divergence, for tables whose totals may differ."""
     some = P > 0
     return max(0.0, float(np.sum(P[some] * np.log(P[some] / np.maximum(Q[some], _TINY))) - P.sum() + Q.sum()))
 
@@ -224,7 +224,7 @@ class Model:
 
     @classmethod
     def near(cls, P: Array, d: int) -> Model:
-        """Correspondence analysis: the answer, to first order, for rows that hardly differ."""
+        """Return the model of correspondence analysis, the first-order solution for rows that hardly differ."""
         p, q = P.sum(axis=1), P.sum(axis=0)
         U, s, V = dense.principal_axes((P - np.outer(p, q)) / np.sqrt(np.outer(p, q)), rtol=1e-8)
         if s.size < d:
@@ -239,19 +239,19 @@ class Model:
         return np.asarray(np.exp(self.a[:, None] + self.b + self.phi @ self.psi.T))
 
     def diverged(self) -> bool:
-        """Whether a cell has vanished: its features grow without bound from sweep to sweep."""
+        """Return True if a cell has vanished, so that features grow without bound."""
         return bool(self.table().min() < _TINY)
 
     def transposed(self) -> Model:
         return Model(self.b, self.a, self.psi, self.phi)
 
     def rows_fitted(self, P: Array) -> Model:
-        """The best a and φ, the rest as it is."""
+        """Return the model with optimal a and φ, for the given b and ψ."""
         theta = fit_rows(P, self.psi, self.b, np.column_stack([self.a, self.phi]))
         return Model(theta[:, 0], self.b, theta[:, 1:], self.psi)
 
     def turned(self, p: Array, q: Array) -> tuple[Model, Array]:
-        """The same table, with features of mean zero, those of the columns of unit covariance, and the lengths of the axes."""
+        """Return the same table with centred features, those of the columns with unit covariance, and the lengths of the axes."""
         phi0, psi0 = p @ self.phi, q @ self.psi
         phi, psi = self.phi - phi0, self.psi - psi0
         a, b = self.a + self.phi @ psi0, self.b + psi @ phi0
@@ -264,9 +264,9 @@ class Model:
 
 
 def fit_rows(P: Array, psi: Array, b: Array, theta: Array) -> Array:
-    """Poisson regressions of the rows of P on ψ, with offsets b: intercept and slopes of each row, by Newton's method with halved steps.
+    """Return intercept and slopes of Poisson regressions of the rows of P on ψ with offsets b, by Newton's method with halved steps.
 
-    Rows do not know of each other, and each is a convex problem.
+    The problems of different rows are independent and convex.
     """
     D = np.column_stack([np.ones(len(psi)), psi])
     k = D.shape[1]
@@ -291,9 +291,9 @@ def fit_rows(P: Array, psi: Array, b: Array, theta: Array) -> Array:
 
 
 def _descend(
-    P: Array, D: Array, b: Array, theta: Array, Q: Array, cost: Array, rows: Any, step: Array, slope: Array
-) -> Any:
-    """Move the rows along their steps, each halved until its cost falls; returns those that moved."""
+    P: Array, D: Array, b: Array, theta: Array, Q: Array, cost: Array, rows: Index, step: Array, slope: Array
+) -> Index:
+    """Move the rows along their steps, each halved until its cost falls; return the rows that moved."""
     length, moved, waiting = np.ones(rows.size), np.zeros(rows.size, dtype=bool), np.arange(rows.size)
     for _ in range(40):
         if not waiting.size:
@@ -313,7 +313,7 @@ def _descend(
 
 @dataclass(frozen=True, eq=False)
 class FeatureRows:
-    """``counts -> φ``: the features of rows, each for itself, given those of the columns."""
+    """The function ``counts -> φ``: features of each row, given those of the columns."""
 
     b: Array
     psi: Array
@@ -324,14 +324,14 @@ class FeatureRows:
         return self._fitted(N)[:, 1:]
 
     def base(self, N: Array, phi: Array) -> Array:
-        """The intercepts that give the rows their share of the total."""
+        """Return the intercepts for which each row has its share of the total."""
         return np.asarray(np.log(N.sum(axis=1) / N.sum()) - logsumexp(self.b + phi @ self.psi.T, axis=1))
 
     def _fitted(self, N: Array) -> Array:
         _check_counts(N)
         totals = N.sum(axis=1, keepdims=True)
         if np.any(totals == 0):
-            raise InputError(f"{int(np.sum(totals == 0))} rows of counts are empty: they tell nothing. Drop them.")
+            raise InputError(f"{int(np.sum(totals == 0))} rows of counts are empty, and have no features. Drop them.")
         P = (1 - self.smoothing) * N / totals + self.smoothing * self.q
         start = np.column_stack([np.full(len(P), -logsumexp(self.b)), np.zeros((len(P), self.psi.shape[1]))])
         return fit_rows(P, self.psi, self.b, start)

@@ -1,4 +1,4 @@
-"""Directions along which the response stays as it is (contour regression), and those of largest likelihood (LAD)."""
+"""Contour regression (directions along which the response hardly changes), and likelihood-acquired directions (LAD)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Share, Tolerance, attribute
 from ..._types import Array, Index
-from ...data import Sample
+from ...data import Classes, Numbers, Points, Sample
 from ...data.rows.storage import blocks
 from ...errors import DegenerateWarning, LabelError, warn
 from ...numerics.descent.stiefel import Descent, minimise_on_stiefel
@@ -22,13 +22,13 @@ from .inverse_regression import InverseRegression, SlicedRegression, Spherical, 
 from .response_slices import Response, check_slices, slice_moments, table_of
 from .sir import directional_matrix, means_matrix, slice_means
 
-#: Rows among which those near a line are looked for.
-_CROWD = 1000
-#: Relative difference of numbers that are equal but for rounding.
+#: Largest number of rows that are searched for those near a line.
+_SEARCHED = 1000
+#: Relative difference up to which numbers count as equal.
 _EQUAL = 1e-10
-#: Eigenvalue of a slice's covariance, relative to its largest, that is no extent; shrinkage at least where there is such a slice.
+#: Eigenvalue of the covariance of a slice, relative to its largest, that counts as zero; least shrinkage if there is such a slice.
 _FLAT, _LEAST = 1e-10, 0.01
-#: Difference of log-likelihoods per row that descents leave, and sine of the angle from which subspaces differ.
+#: Difference of log-likelihoods per row that counts as none, and sine of the angle from which subspaces count as different.
 _SAME_COST, _OTHER_SPAN = 1e-9, 1e-2
 
 
@@ -96,10 +96,10 @@ class ContourRegression(InverseRegression):
         return np.eye(W.shape[1]) - F / 2
 
     def _along_lines(self, W: Array, Y: Array) -> Array:
-        """Differences of the pairs on whose lines the response varies least."""
+        """Return differences of the pairs for which the response varies least near the line through both points."""
         rng = np.random.default_rng(seed_of(self.random_state))
         i, j = _pairs(len(W), self.n_pairs, rng)
-        crowd = np.arange(len(W)) if len(W) <= _CROWD else np.sort(rng.choice(len(W), _CROWD, replace=False))
+        crowd = np.arange(len(W)) if len(W) <= _SEARCHED else np.sort(rng.choice(len(W), _SEARCHED, replace=False))
         near = int(min(len(crowd), max(3, round(self.tube * len(crowd)))))
         U = W[j] - W[i]
         length = np.linalg.norm(U, axis=1)
@@ -112,7 +112,7 @@ class ContourRegression(InverseRegression):
 
 
 def _pairs(m: int, most: int, rng: np.random.Generator) -> tuple[Index, Index]:
-    """All pairs of m points, or as many as `most` of them."""
+    """Return all pairs of m points, or `most` random pairs if there are more."""
     if m * (m - 1) // 2 <= most:
         return np.triu_indices(m, 1)
     i = rng.integers(m, size=most)
@@ -120,23 +120,23 @@ def _pairs(m: int, most: int, rng: np.random.Generator) -> tuple[Index, Index]:
 
 
 def _variance_near(origin: Array, U: Array, crowd: Array, Y: Array, near: int) -> Array:
-    """Of the responses Y of the points of the crowd that are nearest to each line ``origin + t U``."""
+    """Return the variance of the responses Y of the points of `crowd` nearest to each line ``origin + t U``."""
     along = U @ crowd.T - np.sum(U * origin, axis=1)[:, None]
-    away = np.sum(crowd**2, axis=1) - 2 * origin @ crowd.T - along**2  # but for what a line has in common
+    away = np.sum(crowd**2, axis=1) - 2 * origin @ crowd.T - along**2  # up to a constant per line
     last = np.partition(away, near - 1, axis=1)[:, near - 1 : near]
     rounding = _EQUAL * (np.abs(away).max(initial=0.0) + np.sum(origin**2, axis=1, keepdims=True))
-    # Nearer points first, and by index those as far as the last up to rounding: with whole numbers there are many.
+    # Ties up to rounding, of which whole numbers have many, are broken by index.
     place = (away >= last - rounding).astype(np.uint8) + (away > last + rounding)
     found = Y[np.argsort(place, axis=1, kind="stable")[:, :near]]
     return found.var(axis=1).sum(axis=1)
 
 
 def _near_in_order(W: Array, y: Array, share: float) -> Array:
-    """Mean of ``(w − w')(w − w')'`` over this share of the pairs, those of nearest responses: sorted, they lie side by side."""
+    """Return the mean of ``(w − w')(w − w')'`` over this share of the pairs, those with the nearest responses."""
     order = np.argsort(y, kind="stable")
     W, y, m = W[order], y[order], len(y)
     low, high = 0.0, float(np.ptp(y))
-    for _ in range(60):  # the reach of the responses that as many pairs have
+    for _ in range(60):  # bisect the difference of responses that this share of the pairs has
         reach = (low + high) / 2
         pairs = np.sum(np.searchsorted(y, y + reach, side="right") - np.arange(m) - 1)
         low, high = (reach, high) if pairs < share * m * (m - 1) / 2 else (low, reach)
@@ -193,7 +193,7 @@ class LAD(SlicedRegression):
 
     log_likelihood_gain_: float = attribute()
 
-    def _pose(self, sample: Sample) -> Posed:
+    def _pose(self, sample: Sample[Points, Classes | Numbers]) -> Posed:
         responses, seen = self._responses(sample), spherical_rows(self, sample)
         with stage("inverse moments"):
             likelihood = _Likelihood.of(seen.rows, responses, self.shrinkage)
@@ -214,7 +214,7 @@ class LAD(SlicedRegression):
         return asked and seen.plain and len(likelihood.shares) == 1 and not likelihood.shrinkage
 
     def _ratio_tests(self, likelihood: _Likelihood, m: int) -> Any:
-        """Likelihood ratios of d directions against all, d = 0, 1, …, up to the first that is not refused."""
+        """Return likelihood-ratio tests of d directions against all, d = 0, 1, …, up to the first that is not rejected."""
         (shares,), p = likelihood.shares, likelihood.average.shape[0]
         h, all_of_them, found = shares.size, likelihood.at(np.eye(p))[0], []
         for d in range(p):
@@ -229,16 +229,16 @@ class LAD(SlicedRegression):
 
 @dataclass(frozen=True, eq=False)
 class _Likelihood:
-    """``Σ p_h log det(V'C_h V)``, the mean over responses, of spherical rows: less is likelier.
+    """The criterion ``Σ p_h log det(V'C_h V)`` of spherical rows, averaged over responses; it is minimised.
 
     Attributes
     ----------
     shares, covariances : list of ndarray
-        Of the slices of each response.
+        Shares and covariances of the slices of each response.
     starts : list of ndarray of shape (D, D)
-        Matrices whose leading axes are worth a try.
+        Matrices whose leading axes are starting points.
     average : ndarray of shape (D, D)
-        That of SAVE, by which axes within a subspace are told apart.
+        The matrix of SAVE, which defines the axes within a subspace.
     shrinkage : float
     """
 
@@ -249,7 +249,8 @@ class _Likelihood:
     shrinkage: float
 
     @staticmethod
-    def of(W: Array, responses: list[Response], shrinkage: Any) -> _Likelihood:
+    def of(W: Array, responses: list[Response], shrinkage: float | Literal["auto"]) -> _Likelihood:
+        """Return the criterion for these rows; raise if slices are flat and `shrinkage` is zero."""
         for response in responses:
             check_slices(response, "LAD", covariances=True)
         p = W.shape[1]
@@ -275,7 +276,7 @@ class _Likelihood:
         return _Likelihood([response.shares for response in responses], covariances, starts, average, s)
 
     def at(self, V: Array) -> tuple[float, Array]:
-        """The criterion, and its gradient."""
+        """Return the criterion and its gradient."""
         cost, slope, q = 0.0, np.zeros_like(V), len(self.shares)
         for shares, C in zip(self.shares, self.covariances, strict=True):
             CV = C @ V
@@ -284,17 +285,17 @@ class _Likelihood:
             slope += 2 / q * np.tensordot(shares, CV @ np.linalg.inv(inner), 1)
         return cost, slope
 
-    def climb(self, d: int) -> list[Descent]:
-        """Descents to d orthonormal columns from each of the starts."""
+    def descents(self, d: int) -> list[Descent]:
+        """Return descents over d orthonormal columns, one from each start."""
         return [minimise_on_stiefel(self.at, dense.eigenpairs(M, d, "max")[1]) for M in self.starts]
 
     def least(self, d: int) -> float:
-        """The lowest cost of d directions."""
-        return min(float(descent.values[-1]) for descent in self.climb(d)) if d else 0.0
+        """Return the least criterion of d directions."""
+        return min(float(descent.values[-1]) for descent in self.descents(d)) if d else 0.0
 
     def best(self, d: int) -> tuple[Array, float]:
-        """The best V of d columns, the first one of those that are equally good, and its cost. Warns if these span other subspaces."""
-        found = self.climb(d)
+        """Return the best V with d columns and its criterion; warn if equally good ones span different subspaces."""
+        found = self.descents(d)
         costs = np.array([descent.values[-1] for descent in found])
         equal = [found[i].V for i in np.flatnonzero(costs <= costs.min() + _SAME_COST)]
         turned = max(float(np.linalg.norm(V - equal[0] @ (equal[0].T @ V), 2)) for V in equal)
@@ -309,5 +310,5 @@ class _Likelihood:
 
 
 def _likeliest(W: Array, response: Response) -> Array:
-    """Covariances of the slices, divided by their numbers of rows."""
+    """Return the maximum-likelihood covariances of the slices (divisor: number of rows)."""
     return slice_moments(W, response).covariances * (1 - 1 / response.counts)[:, None, None]

@@ -1,6 +1,6 @@
-"""Inverse regression: directions of X that a response tells of, found from what X is like given the response.
+"""Inverse regression: directions of X that a response depends on, found from the distribution of X given the response.
 
-All of them are ``max Tr(V'Σ^½MΣ^½V)  s.t.  V'ΣV = I`` with a matrix M over the spherical rows ``Σ^{−½}(x − mean)``, and differ in M alone.
+All methods are ``max Tr(V'Σ^½MΣ^½V)  s.t.  V'ΣV = I`` with a matrix M over the spherical rows ``Σ^{−½}(x − mean)``, and differ in M only.
 """
 
 from __future__ import annotations
@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Tolerance, Whole, attribute, parameter
-from ...data import Input, Sample, Sufficient
+from ..._types import Array, Index
+from ...data import Classes, Input, Numbers, Points, Sample, Sufficient
 from ...data.rows.dask_rows import LazyRows
 from ...data.rows.moments import Moments
 from ...data.y import Responses
@@ -40,11 +41,12 @@ from .response_slices import (
     table_of,
 )
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: Ridge, relative to the mean variance, of data with no more rows than dimensions.
 _RIDGE = 0.01
-#: Permutations where a test is asked for and there is no other.
+#: Number of permutations if a test is needed and there is no chi-square test.
 _PERMUTATIONS = 199
 
 
@@ -60,7 +62,7 @@ class Spherical:
     back : ndarray of shape (r, r')
         A matrix M over the spherical coordinates is ``back M back'`` over those of the basis.
     rows : ndarray of shape (m, r') or None
-        None where statistics of the rows are all that is known.
+        None if only statistics of the rows are known.
     plain : bool
         No ridge, kernel or missing response: the theory of the tests holds.
     """
@@ -72,8 +74,8 @@ class Spherical:
     plain: bool = True
 
 
-def relative_ridge(estimator: Any, n: int, basis: Features) -> float:
-    """The ridge of the covariance of n rows, relative to their mean variance, with a warning where their small number asks for one."""
+def relative_ridge(estimator: FeatureReducer, n: int, basis: Features) -> float:
+    """Return the ridge of the covariance of n rows, relative to their mean variance; warn if it is added because n is small."""
     if estimator.ridge is not None or estimator.kernel is not None or basis.dim < n - 1:
         return basis.relative_ridge
     warn(
@@ -87,7 +89,7 @@ def relative_ridge(estimator: Any, n: int, basis: Features) -> float:
 def in_sphere(
     estimator: InverseRegression, basis: Features, scatter: Form, n: int, all_known: bool
 ) -> tuple[Spherical, Array]:
-    """The coordinates in which the scatter of n rows is n·I, with the matrix that takes those of the basis there."""
+    """Return the coordinates in which the scatter of n rows is n·I, and the matrix that maps those of the basis to them."""
     relative = relative_ridge(estimator, n, basis)
     unit = with_ridge(scatter * (1.0 / n), estimator.ridge, relative)
     T = dense.scaled_whitener(unit.to_dense())
@@ -96,9 +98,9 @@ def in_sphere(
 
 
 def spherical_rows(estimator: InverseRegression, sample: Sample) -> Spherical:
-    """The rows in memory, whitened by the covariance of all of them. Cost O(nD min(n, D))."""
+    """Return rows in memory, whitened by the covariance of all of them. Cost O(nD min(n, D))."""
     n, known = sample.n, sample.y.known
-    # one group of rows has a root of its own, which sums by slices do not have
+    # The basis of one pass is built from sums by slices, which have no root; build it from the rows.
     basis = Features.linear(sample.x.values) if sample.x.one_pass else features_of(estimator, sample)
     basis = basis.centred(np.ones(n))
     bounded(None, basis, 1, None)
@@ -111,7 +113,7 @@ def spherical_rows(estimator: InverseRegression, sample: Sample) -> Spherical:
 
 
 def spherical_sums(estimator: InverseRegression, everyone: Moments, all_known: bool) -> tuple[Spherical, Array]:
-    """The same from the moments of all rows, and the matrix that takes centred features to spherical coordinates."""
+    """Return spherical coordinates from the moments of all rows, and the matrix that maps centred features to them."""
     basis = Features.of_moments(everyone)
     bounded(None, basis, 1, None)
     seen, T = in_sphere(estimator, basis, basis.total(), everyone.n, all_known)
@@ -119,18 +121,18 @@ def spherical_sums(estimator: InverseRegression, everyone: Moments, all_known: b
 
 
 def in_coordinates(rows: LazyRows, T: Array, origin: Array) -> LazyRows:
-    """Combinations T of the features of rows that stay where they are, about an origin."""
+    """Return combinations T of the features of Dask rows about an origin, in the same blocks."""
     return rows.map(Map(Raw(), T, offset=origin), T.shape[1])
 
 
-def spherical_slices(estimator: Any, sample: Sample) -> tuple[Spherical, SliceMoments]:
-    """Of rows that stay where they are, in one pass once the slices of the response are known: what each slice is like."""
+def spherical_slices(estimator: SlicedRegression, sample: Sample) -> tuple[Spherical, SliceMoments]:
+    """Return spherical coordinates and slice moments of Dask rows, in one pass once the slices are known."""
     y = sliced(sample.y, estimator.n_slices, type(estimator).__name__)
     rows = sample.x.values
     sums = y.reduce(rows, SliceSums.of)
     everyone = sums.everyone if sums.everyone.is_full else sums.everyone.factored(rows)
     seen, T = spherical_sums(estimator, everyone, sums.rest.n == 0)
-    if everyone.root is not None:  # products of the features have lost what products of the coordinates hold
+    if everyone.root is not None:  # Products of the coordinates keep digits that products of the features lose.
         sums, T = y.reduce(in_coordinates(rows, T, everyone.mean), SliceSums.of), np.eye(T.shape[1])
     counts = np.array([part.n for part in sums.slices])
     means = np.array([part.mean for part in sums.slices])
@@ -140,12 +142,12 @@ def spherical_slices(estimator: Any, sample: Sample) -> tuple[Spherical, SliceMo
     )
 
 
-#: Sums over the rows slice by slice suffice, but for kernels, principal axes and permutations.
+#: Parameters for which sums over the rows of each slice suffice: no kernels, principal axes or permutations.
 BY_SLICES: Sufficient = {"kernel": None, "reduce": None, "n_permutations": 0}
 
 
 class InverseRegression(FeatureReducer):
-    """Methods that say what M is, ``_matrix(W, response)``, and how its eigenvalues are distributed under few directions.
+    """Base of methods that define M by ``_matrix(W, response)``, and the distribution of its eigenvalues under the hypotheses.
 
     Parameters
     ----------
@@ -182,30 +184,31 @@ class InverseRegression(FeatureReducer):
 
     @property
     def order_tests_(self) -> Any:
-        """The tests of d = 0, 1, … directions, a data frame.
+        """Data frame with the tests of d = 0, 1, … directions.
 
-        The fit holds the numbers alone: pandas has objects that only pickle can store.
+        The estimator stores the numbers only, because data frames cannot be saved without pickle.
         """
         if "_order_tests_" not in vars(self):
             raise AttributeError(f"This {type(self).__name__} has no order_tests_: it is not fitted, or tests nothing.")
         return table_of(*vars(self)["_order_tests_"].T)
 
     def _matrix(self, W: Array, response: Response) -> Array:
-        """M over the spherical rows W."""
+        """Return M over the spherical rows W."""
         raise NotImplementedError
 
     def _most(self, slices: list[int], dim: int) -> tuple[int, str | None]:
-        """Directions that M can have when every response has so many slices, and why there are no more."""
+        """Return the largest number of directions of M for these numbers of slices, and the reason for messages."""
         return dim, None
 
-    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Any, Any] | None:
-        """Statistics of "d directions are all", d = 0, 1, …, and their degrees of freedom, where these are known."""
+    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Array, Index] | None:
+        """Return statistics of the hypotheses of d = 0, 1, … directions and their degrees of freedom; None if these are unknown."""
         return None
 
     def _responses(self, sample: Sample) -> list[Response]:
+        """Return the responses, sliced."""
         return responses_of(sample.y, getattr(self, "n_slices", None), type(self).__name__)
 
-    def _pose(self, sample: Sample) -> Posed:
+    def _pose(self, sample: Sample[Points, Classes | Numbers]) -> Posed:
         responses: Sequence[Slices]
         if sample.x.lazy or isinstance(sample.y, SlicedRows):
             seen, slices = self._from_sums(sample)
@@ -218,22 +221,22 @@ class InverseRegression(FeatureReducer):
         return self._posed(seen, M, self._wanted(seen, [response.count for response in responses], tests), tests)
 
     def _from_sums(self, sample: Sample) -> tuple[Spherical, SliceMoments]:
-        """The coordinates, and the slices of the response in them, from statistics of the rows."""
+        """Return spherical coordinates and slice moments from statistics of the rows."""
         raise NotImplementedError
 
     def _of_slices(self, slices: SliceMoments) -> Array:
-        """M from statistics of the spherical rows."""
+        """Return M from moments of the spherical rows."""
         raise NotImplementedError
 
-    def _wanted(self, seen: Spherical, slices: list[int], tests: Any) -> int:
-        """As many axes as are asked for, as there are, or as the tests say."""
+    def _wanted(self, seen: Spherical, slices: list[int], tests: DataFrame | None) -> int:
+        """Return the number of axes: as given, as many as there are, or by the tests."""
         most, why = self._most(slices, seen.basis.dim)
-        if self.n_components == "test":
+        if self.n_components == "test" and tests is not None:
             return max(1, min(most, directions_by(tests, self.level)))
         return bounded(self.n_components, seen.basis, most, why, 2) or self.n_components  # type: ignore[return-value]
 
-    def _posed(self, seen: Spherical, M: Array, d: int, tests: Any) -> Posed:
-        """The problem over the features."""
+    def _posed(self, seen: Spherical, M: Array, d: int, tests: DataFrame | None) -> Posed:
+        """Pose the problem over the features."""
         if self.kernel is not None and len(seen.rows):
             _warn_of_ridge_axes(seen.rows, M, d)
         A = Form(seen.basis.dim, dense=dense.symmetric(seen.back @ M @ seen.back.T))
@@ -241,13 +244,13 @@ class InverseRegression(FeatureReducer):
         return posed if tests is None else posed.having(_order_tests_=np.asarray(tests, dtype=np.float64))
 
     def _pooled(self, W: Array, responses: Sequence[Any]) -> Array:
-        """Of several responses the mean."""
+        """Return the mean of M over the responses."""
         return np.mean([self._matrix(W, response) for response in responses], axis=0)
 
-    def _tests(self, seen: Spherical, responses: Sequence[Any], M: Array) -> Any:
-        """By chi-square where that holds and no permutations are asked for."""
-        told = partial(slice_moments, seen.rows, responses[0]) if seen.rows is not None else lambda: responses[0]
-        known = self._chi2(M, responses[0], told) if seen.plain and len(responses) == 1 else None
+    def _tests(self, seen: Spherical, responses: Sequence[Any], M: Array) -> DataFrame | None:
+        """Return chi-square tests if they are valid and no permutations are asked for, else tests by permutations, if any."""
+        moments = partial(slice_moments, seen.rows, responses[0]) if seen.rows is not None else lambda: responses[0]
+        known = self._chi2(M, responses[0], moments) if seen.plain and len(responses) == 1 else None
         if known is not None and not self.n_permutations:
             return table_of(*known)
         times = self.n_permutations or (_PERMUTATIONS if self.n_components == "test" else 0)
@@ -292,7 +295,7 @@ class SlicedRegression(InverseRegression):
 
 
 class ComparedSlices(SlicedRegression):
-    """Those that means and covariances of the slices tell all: sums over the rows, slice by slice, are all they need."""
+    """Base of methods that need only means and covariances of the slices, and so only sums over the rows of each slice."""
 
     _sums_suffice: ClassVar[Sufficient | None] = BY_SLICES
 

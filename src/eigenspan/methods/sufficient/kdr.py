@@ -1,14 +1,14 @@
-"""Sufficient dimension reduction with kernels: the projection after which a response depends on nothing else in X.
+"""Sufficient dimension reduction with kernels: the projection given which a response is independent of X.
 
-`GradientKDR` finds it from the gradients of a kernel regression, an eigenproblem; `KDR` begins there and descends on what the projection
-leaves unexplained of the response.
+`GradientKDR` finds it from the gradients of a kernel regression, by an eigenproblem; `KDR` starts there and minimises the share of the
+response that the projection leaves unexplained.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..._diagnostics import note, stage
 from ..._parameters import Count, NotNegative, Positive, Tolerance, Verbose, attribute
 from ..._types import Array
-from ...data import Input, Sample
+from ...data import Classes, Input, Numbers, Points, Sample
 from ...data.y import ClassLabels, Responses, Targets
 from ...errors import ConvergenceWarning, DimensionError, PrecisionWarning, RidgeWarning, warn
 from ...graphs import choose_landmarks
@@ -29,24 +29,32 @@ from ..base.table import method
 from ..discriminant.label_kernels import bounded
 from .conditional_covariance import Regression, median_distance, response_features
 
-#: Above this number of points some of them stand for all, so many unless told.
+if TYPE_CHECKING:
+    from .manifold_kdr import ManifoldKDR
+
+#: Largest number of points without landmarks by default, and default number of landmarks.
 MANY, LANDMARKS = 2000, 500
-#: Where the directions kept on the way are not determined.
+#: Advice if the directions of an intermediate step are not unique.
 _KEPT = "They are directions kept for the next step: use another steps=."
 
 
-def read_response(estimator: Any) -> Any:
-    """How y is read: as classes, as numbers, or as what it looks like."""
-    return {"delta": ClassLabels(), "rbf": Targets(), "auto": Responses()}[estimator.labels]
+def read_response(estimator: KernelSufficient | ManifoldKDR) -> ClassLabels | Targets | Responses:
+    """Return the reader of y: as classes, as numbers, or by its type."""
+    readers: dict[str, ClassLabels | Targets | Responses] = {
+        "delta": ClassLabels(),
+        "rbf": Targets(),
+        "auto": Responses(),
+    }
+    return readers[estimator.labels]
 
 
 def default_eps(n: int) -> float:
-    """ε for n points: it must fall with n, and more slowly than 1/√n [Fukumizu & Leng, theorem 3]."""
+    """Return ε for n points, which must decrease more slowly than 1/√n [Fukumizu & Leng, theorem 3]."""
     return float(2e-3 * n ** (-1 / 3))
 
 
 class KernelSufficient(LinearReducer):
-    """What both methods share: whitened points, features of the response, and the regression between them.
+    """Base of `GradientKDR` and `KDR`: whitened points, features of the response, and the regression between them.
 
     Parameters
     ----------
@@ -90,8 +98,8 @@ class KernelSufficient(LinearReducer):
 
     _input: ClassVar[Input] = Input(sparse=True, linear=True, y=read_response)
 
-    def _regression(self, sample: Sample) -> tuple[Features, Regression]:
-        """The points' coordinates, and the regression of the known responses on them."""
+    def _regression(self, sample: Sample[Points, Classes | Numbers]) -> tuple[Features, Regression]:
+        """Return the coordinates of the points, and the regression of the known responses on them."""
         basis, rows = self._coordinates(sample), np.flatnonzero(sample.y.known)
         R = response_features(sample.y, self.response_width)
         eps = default_eps(rows.size) if self.eps is None else float(self.eps)
@@ -100,8 +108,8 @@ class KernelSufficient(LinearReducer):
         regression.require_memory()
         return basis, regression
 
-    def _coordinates(self, sample: Sample) -> Features:
-        """The features, of unit covariance unless told otherwise."""
+    def _coordinates(self, sample: Sample[Points, Classes | Numbers]) -> Features:
+        """Return the features, with unit covariance if `whiten`."""
         basis = Features.linear(sample.x.values, reduce=self.reduce, random_state=self.random_state)
         bounded(None, basis, 1, None)
         if self.n_components > basis.dim:
@@ -111,7 +119,7 @@ class KernelSufficient(LinearReducer):
         return whitened(basis, self.ridge) if self.whiten else basis
 
     def _landmark_points(self, Z: Array, known: int) -> Array | None:
-        """The points that stand for all, with responses or without; None where every one stands for itself."""
+        """Return the landmarks, with responses or without; None for all points."""
         if self.landmarks is None and known <= MANY:
             return None
         wanted = LANDMARKS if self.landmarks is None else self.landmarks
@@ -120,7 +128,7 @@ class KernelSufficient(LinearReducer):
         return np.asarray(Z[chosen])
 
     def _successive(self, regression: Regression) -> tuple[Array, Array]:
-        """Orthonormal directions that were kept step by step, and the gradients' M along them: what the last step solves."""
+        """Return orthonormal directions kept by all steps but the last, and the matrix M of gradients along them."""
         r, d = regression.Z.shape[1], self.n_components
         B, M = np.eye(r), np.eye(r)
         for order in orders(r, d, self.steps):
@@ -133,7 +141,7 @@ class KernelSufficient(LinearReducer):
 
 
 def orders(r: int, d: int, steps: int | None) -> list[int]:
-    """Sizes of the eigenproblems that lead from r directions to d: halved at each step, or so many between r and d + 1."""
+    """Return the orders of the eigenproblems from r directions to d: halved at each step, or `steps` orders from r to d + 1."""
     last = min(r, d + 1)
     count = 1 + int(np.ceil(np.log2(r / last))) if steps is None else steps
     sizes = np.rint(np.geomspace(r, last, count)).astype(int) if count > 1 else np.array([r])
@@ -141,7 +149,7 @@ def orders(r: int, d: int, steps: int | None) -> list[int]:
 
 
 def whitened(basis: Features, ridge: float | None) -> Features:
-    """The same features in coordinates of unit covariance, ``(Σ + εI)^{−½}``, ε the ridge."""
+    """Return the features in coordinates of unit covariance, ``(Σ + εI)^{−½}`` with the ridge ε."""
     n = basis.Z.shape[0]
     C = basis.Z.T @ basis.Z / n
     values, Q = dense.eigenpairs(dense.symmetric(C), None, "max")
@@ -163,16 +171,16 @@ def whitened(basis: Features, ridge: float | None) -> Features:
             "hides them, and are left out. Bring the columns to similar scales first (StandardScaler), or add a ridge=.",
             PrecisionWarning,
         )
-    return within(basis, Q[:, kept] / np.sqrt(values[kept] + epsilon))
+    return in_coordinates_of(basis, Q[:, kept] / np.sqrt(values[kept] + epsilon))
 
 
-def within(basis: Features, T: Array) -> Features:
-    """The features in the coordinates ``Z T``."""
+def in_coordinates_of(basis: Features, T: Array) -> Features:
+    """Return the features in the coordinates ``Z T``."""
     return replace(basis, lift=basis.lifted(T), scores=basis.Z @ T)
 
 
 def largest_gradients(M: Array) -> TraceProblem:
-    """``max Tr(V'MV) s.t. V'V = I``: where the predicted response changes most."""
+    """Return ``max Tr(V'MV) s.t. V'V = I``: the directions along which the predicted response changes most."""
     return TraceProblem(Form(len(M), dense=M, psd=True), None, "max")
 
 
@@ -215,10 +223,10 @@ class GradientKDR(KernelSufficient):
     Fukumizu & Leng (2014), Gradient-based kernel dimension reduction for regression; [S3] §3.9.4.
     """
 
-    def _pose(self, sample: Sample) -> Posed:
+    def _pose(self, sample: Sample[Points, Classes | Numbers]) -> Posed:
         basis, regression = self._regression(sample)
         B, M = self._successive(regression)
-        return Posed(largest_gradients(M), within(basis, B))
+        return Posed(largest_gradients(M), in_coordinates_of(basis, B))
 
 
 @method("sufficient", "min Tr G_y (G_x + nεI)⁻¹", "projection", "n³ or n m² per step", "S3 eq. 3.64")
@@ -286,7 +294,7 @@ class KDR(KernelSufficient):
     n_iter_: int = attribute()
     paths_: list[Array] = attribute()
 
-    def _pose(self, sample: Sample) -> Posed:
+    def _pose(self, sample: Sample[Points, Classes | Numbers]) -> Posed:
         basis, regression = self._regression(sample)
         B, M = self._successive(regression)
         first = B @ solve(largest_gradients(M), self.n_components).vectors
@@ -296,17 +304,18 @@ class KDR(KernelSufficient):
         best = min(runs, key=lambda run: run[-1].values[-1])
         _report(best[-1], self.tol, self.max_iter)
         M = regression.along(best[-1].V).gradients(sigma)
-        posed = Posed(largest_gradients(M), within(basis, best[-1].V))
+        posed = Posed(largest_gradients(M), in_coordinates_of(basis, best[-1].V))
         return posed.having(
             unexplained_=float(best[-1].values[-1]), paths_=[run.values for run in best], n_iter_=_steps(best)
         )
 
     def _starts(self, first: Array) -> list[Array]:
+        """Return the given start and random ones."""
         rng = np.random.default_rng(seed_of(self.random_state))
         return [first, *(retract(rng.standard_normal(first.shape)) for _ in range(self.n_starts - 1))]
 
     def _descend(self, regression: Regression, B: Array, sigma: float) -> list[Descent]:
-        """Stage after stage; only the last one need settle."""
+        """Run all stages; only the last one must converge."""
         runs: list[Descent] = []
         for wider in range(self.stages - 1, -1, -1):
             loss, tol = partial(regression.loss, sigma=sigma * 2.0**wider), self.tol * (1 if wider == 0 else 100)

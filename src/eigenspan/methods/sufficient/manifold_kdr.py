@@ -1,4 +1,4 @@
-"""Kernel dimension reduction along a manifold: which of its smooth functions tell the response."""
+"""Kernel dimension reduction along a manifold: combinations of its smooth functions that predict the response."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .kdr import default_eps, read_response
 
 Array = NDArray[np.float64]
 
-#: Functions of the manifold unless told.
+#: Default number of functions of the manifold.
 _FUNCTIONS = 30
 #: Share of the trace of Ω that an axis must have to count as one.
 _AXIS = 1e-6
@@ -135,7 +135,7 @@ class ManifoldKDR(GraphEmbedding):
         )
 
     def _combine(self, U: Array, R: Array) -> Minimum:
-        """The best Ω; nothing of the size of the sample is left once it begins."""
+        """Return the optimal Ω; the cost of a step does not depend on n."""
         n, M = U.shape
         eps = default_eps(n) if self.eps is None else float(self.eps)
         unexplained = Unexplained(U.T @ U, U.T @ R, float(np.sum(R * R)), n * eps)
@@ -150,6 +150,7 @@ class ManifoldKDR(GraphEmbedding):
         return found
 
     def _axes(self, omega: Array) -> int:
+        """Return the number of axes; raise if Ω has fewer than asked for."""
         found = int(np.sum(eigenvalues(omega) > _AXIS))
         wanted: Any = self.n_components
         if wanted is not None and wanted > found:

@@ -1,15 +1,15 @@
-"""Principal Hessian directions: along which axes a response bends."""
+"""Principal Hessian directions: axes along which the regression of a response is curved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._diagnostics import stage
+from ..._types import Array, Index, Labels
 from ...data import LazyClasses, Sample, Sufficient
 from ...data.labels import code_classes, label_array
 from ...data.rows.dask_rows import LazyRows
@@ -19,8 +19,6 @@ from ...numerics.eigen import dense
 from ..base.table import method
 from .inverse_regression import BY_SLICES, InverseRegression, Spherical, in_coordinates, spherical_sums
 from .response_slices import Response, SliceMoments, Slices
-
-Array = NDArray[np.float64]
 
 
 @method("sufficient", "max (E y z zᵀ)²", "covariance", "n D min(n, D)", "S3 §3.9.3", "phd")
@@ -76,7 +74,7 @@ class PHD(InverseRegression):
         return slices.covariances @ slices.covariances
 
     def _from_sums(self, sample: Sample) -> tuple[Spherical, SliceMoments]:
-        """Two passes: means, covariances and the regression from the first; the second sums products about these."""
+        """Return spherical coordinates and moments in two passes: means, covariances and regression; then products about these."""
         rows, y = sample.x.values, sample.y
         column = _first_class(y) if isinstance(y, LazyClasses) else y.column
         with stage("moments"):
@@ -87,7 +85,7 @@ class PHD(InverseRegression):
         everyone = own + rest
         everyone = everyone if everyone.is_full else everyone.factored(rows)
         seen, T = spherical_sums(self, everyone, rest.n == 0)
-        if everyone.root is not None:  # products of the features have lost what products of the coordinates hold
+        if everyone.root is not None:  # Products of the coordinates keep digits that products of the features lose.
             rows, D, T = in_coordinates(rows, T, everyone.mean), T.shape[1], np.eye(T.shape[1])
             with stage("moments"):
                 one = rows.reduce(_joint_sums, column).labelled
@@ -103,7 +101,7 @@ class PHD(InverseRegression):
         S = products[:-1] / (np.sqrt(squares / one.n) * one.n)
         return seen, SliceMoments(np.array([one.n]), own.means, S)
 
-    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Any, Any]:
+    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Array, Index]:
         m, sizes = int(response.counts.sum()), np.arange(len(M), 0, -1)
         return m / 2 * np.cumsum(dense.eigenvalues(M))[::-1], sizes * (sizes + 1) // 2
 
@@ -122,8 +120,10 @@ def _refuse_straight(left: float, all_of_it: float) -> None:
 
 
 def _refuse_cancelled(S: Array, W: Array, r: Array) -> None:
-    """Refuse mean products that are rounding beside their terms."""
-    terms = np.einsum("i,ij,ij->j", np.abs(r / r.std()), W, W) / len(W)  # of different coordinates they are no larger
+    """Raise if the mean products are rounding errors of their terms."""
+    terms = np.einsum("i,ij,ij->j", np.abs(r / r.std()), W, W) / len(
+        W
+    )  # products of different coordinates are not larger
     if np.abs(S).max() <= 1e-12 * terms.max():
         raise LabelError(
             "The mean products of the response with pairs of coordinates are zero: it bends along no axis. Rows that repeat, and a kernel "
@@ -132,25 +132,26 @@ def _refuse_cancelled(S: Array, W: Array, r: Array) -> None:
 
 
 def _first_class(y: LazyClasses) -> LazyRows:
-    """One for the rows of the first of two classes, zero for those of the other."""
+    """Return 1 for the rows of the first of two classes, 0 for those of the other."""
     _refuse_classes(y.count)
     return y.labels.each(partial(_is_first, y.names), 1, None)
 
 
-def _is_first(names: Any, labels: Any) -> Array:
+def _is_first(names: Labels, labels: Labels) -> Array:
+    """Return 1 for labels of the first class, 0 for others, NaN for unknown ones."""
     codes, found, _ = code_classes(label_array(labels), None)
     return np.where(codes < 0, np.nan, np.isin(codes, np.flatnonzero(found == names[0])))[:, None].astype(np.float64)
 
 
-def _joint_sums(X: Any, y: Any) -> Sums:
-    """Of the rows with their response beside them, and of those without one."""
+def _joint_sums(X: Array, y: Array) -> Sums:
+    """Return the moments of rows joined with their response, and of rows without a response."""
     known = ~np.isnan(y[:, 0])
     both = np.column_stack([X[known], y[known]]).astype(np.float64)
     return Sums(Moments.of(both), Moments.of(X[~known]))
 
 
-def _hessian_sums(mean: Array, level: float, T: Array, b: Array, X: Any, y: Any) -> Array:
-    """``Σ r z z'`` over the spherical rows z about their mean, and below it the sum of the squares of r."""
+def _hessian_sums(mean: Array, level: float, T: Array, b: Array, X: Array, y: Array) -> Array:
+    """Return ``Σ r z z'`` over the spherical rows z about their mean, and below it the sum of the squares of r."""
     known = ~np.isnan(y[:, 0])
     Z = np.subtract(X[known], mean, dtype=np.float64) @ T
     r = y[known, 0] - level - Z @ b

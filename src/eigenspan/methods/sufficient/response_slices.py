@@ -1,11 +1,11 @@
-"""A response cut into slices, and how many directions of X it tells of."""
+"""Slices of a response, and tests of the number of directions of X that it depends on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import chdtrc
@@ -16,9 +16,12 @@ from ...errors import LabelError, LabelWarning, warn
 from ...graphs.class_graphs import edges_among, slice_edges, slices
 from ...numerics.eigen import dense
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 class Slices:
-    """How many rows fall in each slice of a response; `edges` are None where the slices are classes."""
+    """Numbers of rows in each slice of a response; `edges` are None if the slices are classes."""
 
     counts: Index
     edges: Array | None
@@ -48,16 +51,16 @@ class SliceMoments(Slices):
 
 @dataclass(frozen=True, eq=False)
 class Response(Slices):
-    """One response of the rows that have one.
+    """A response of the rows for which it is known.
 
     Attributes
     ----------
     values : ndarray of shape (m, q)
-        Its numbers; of classes, one column for each that says who is in it.
+        Numbers; for classes, one indicator column per class.
     codes : ndarray of int, shape (m,)
         The slice of each row, 0..count−1, none of them empty.
     edges : ndarray or None
-        Values at which slices begin, but for the first; None of classes.
+        Values at which slices begin, without the first slice; None for classes.
     """
 
     values: Array
@@ -71,7 +74,7 @@ class Response(Slices):
 
 
 def responses_of(y: Classes | Numbers, n_slices: int | None, name: str) -> list[Response]:
-    """Classes are one response, sliced by class; every column of numbers is one, sliced by value or at its quantiles."""
+    """Return the responses in y: classes are one response, and so is every column of numbers, cut by value or at its quantiles."""
     if isinstance(y, Classes):
         codes = y.codes[y.known]
         return [Response(np.eye(y.count)[codes], codes)]
@@ -84,7 +87,7 @@ def _sliced(values: Array, edges: Array) -> Response:
 
 
 def slices_by_default(m: int, levels: int = 0) -> int:
-    """Ten, or fewer, so that ten rows fall in each; as many as there are levels, if these are few and repeat."""
+    """Return the default number of slices: ten, fewer if they would have fewer than ten rows, or one per value if values repeat."""
     return max(2, min(10, m // 10), levels if levels <= min(10, m // 2) else 0)
 
 
@@ -93,15 +96,15 @@ def _edges(values: Array, n_slices: int | None, name: str) -> Array:
 
 
 def lazy_edges(y: LazyNumbers, n_slices: int | None, name: str) -> Array:
-    """Values at which slices of numbers that stay where they are begin: those of the same numbers in memory."""
+    """Return the edges of slices of Dask numbers, equal to those of the same numbers in memory."""
     wanted = _wanted(y.count, y.levels.size, n_slices, name)
     if wanted > y.MOST:
-        raise LabelError(f"n_slices={wanted}: of a response that is not in memory take {y.MOST} or fewer.")
+        raise LabelError(f"n_slices={wanted}: use {y.MOST} or fewer for a response that is not in memory.")
     return edges_among(y.levels, y.count, wanted, y.ranked)
 
 
 def _wanted(m: int, levels: int, n_slices: int | None, name: str) -> int:
-    """Slices of m numbers with so many distinct values."""
+    """Return the number of slices of m numbers with `levels` distinct values."""
     wanted = slices_by_default(m, levels) if n_slices is None else n_slices
     if wanted < 2:
         raise LabelError(
@@ -116,7 +119,7 @@ def _wanted(m: int, levels: int, n_slices: int | None, name: str) -> int:
 
 
 def check_slices(response: Slices, name: str, *, covariances: bool) -> None:
-    """A slice of one row has no covariance, and its mean is noise."""
+    """Raise if a slice of one row needs a covariance; else warn, because its mean is noise."""
     alone = int(np.sum(response.counts == 1))
     if not alone:
         return
@@ -133,7 +136,7 @@ def check_slices(response: Slices, name: str, *, covariances: bool) -> None:
 
 
 def slice_moments(W: Array, response: Response) -> SliceMoments:
-    """Means and covariances of the rows W in each slice."""
+    """Return means and covariances of the rows W in each slice."""
     order = np.argsort(response.codes, kind="stable")
     parts = np.split(W[order], np.cumsum(response.counts)[:-1])
     means = np.array([part.mean(axis=0) for part in parts])
@@ -142,7 +145,7 @@ def slice_moments(W: Array, response: Response) -> SliceMoments:
     return SliceMoments(response.counts, means, covariances, response.edges)
 
 
-# ---------------------------------------------------------------------- how many directions
+# ---------------------------------------------------------------------- number of directions
 Matrix = Callable[[Array], Array]
 
 
@@ -154,10 +157,10 @@ def spherical(W: Array) -> Array:
 
 
 def direction_p_values(matrix: Matrix, W: Array, n_permutations: int, rng: np.random.Generator, level: float) -> Array:
-    """P-values of "d directions are all", d = 0, 1, …, up to the first that is not refused at the level.
+    """Return p-values of the hypotheses of d = 0, 1, … directions, up to the first that is not rejected at the level.
 
     The rows, turned to the axes of the matrix, are kept in the first d of them and permuted in the others, which under the
-    hypothesis have nothing to say of the response (Cook & Yin, 2001).
+    hypothesis are independent of the response (Cook & Yin, 2001).
     """
     values, U = dense.eigenpairs(matrix(W), None, "max")
     turned, p_values = W @ U, []
@@ -174,8 +177,8 @@ def direction_p_values(matrix: Matrix, W: Array, n_permutations: int, rng: np.ra
     return np.array(p_values)
 
 
-def directions_by(tests: Any, level: float) -> int:
-    """The least number of directions that is not refused at the level."""
+def directions_by(tests: DataFrame, level: float) -> int:
+    """Return the least number of directions that is not rejected at the level."""
     refused = np.asarray(tests["p_value"] <= level)
     if not refused[0]:
         warn(
@@ -186,12 +189,12 @@ def directions_by(tests: Any, level: float) -> int:
     return refused.size if refused.all() else int(np.argmin(refused))
 
 
-def table_of(statistics: Any, degrees: Any, p_values: Any = None) -> Any:
-    """The tests of d = 0, 1, … directions as a data frame."""
+def table_of(statistics: Array, degrees: Array | Index | float, p_values: Array | None = None) -> DataFrame:
+    """Return the tests of d = 0, 1, … directions as a data frame."""
     import pandas as pd
 
     if p_values is None:
-        p_values = chdtrc(degrees, np.maximum(statistics, 0.0))  # of negative ones, which are rounding, there is none
+        p_values = chdtrc(degrees, np.maximum(statistics, 0.0))  # negative statistics are rounding
     return pd.DataFrame(
         {"statistic": statistics, "degrees": degrees, "p_value": p_values},
         index=pd.RangeIndex(len(p_values), name="directions"),

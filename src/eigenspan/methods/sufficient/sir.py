@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from ..._compat import available_if, fit_context
 from ..._parameters import attribute
-from ..._types import TableLike, VectorLike
-from ...data import Sample, Sufficient
+from ..._types import Array, Index, TableLike, VectorLike
+from ...data import LazyClasses, Sample, Sufficient
 from ...data.labels import all_missing
 from ...data.y import names_classes, read_numbers
 from ...data.y_values import Numbers
@@ -25,11 +24,9 @@ from ..base.contract import features_of
 from ..base.streaming import LabelledStreaming, from_sums, read_block
 from ..base.table import method
 from ..discriminant.label_kernels import bounded
-from .distributed_slices import SlicedRows, sliced
+from .distributed_slices import LazySlices, SlicedRows, sliced
 from .inverse_regression import BY_SLICES, ComparedSlices, SlicedRegression, Spherical, in_sphere
 from .response_slices import Response, SliceMoments, Slices, check_slices, responses_of
-
-Array = NDArray[np.float64]
 
 _TWO_KINDS = "The response was one of {} before and is one of {} now: give all parts the same way."
 
@@ -74,7 +71,7 @@ class SIR(LabelledStreaming, SlicedRegression):
     slice_edges_: Array = attribute()
 
     _sums_suffice: ClassVar[Sufficient | None] = BY_SLICES
-    unlabeled = None  # a class fact, not a parameter: NaN and None are marks enough
+    unlabeled = None  # not a parameter: NaN and None mark unknown responses
 
     def _most(self, slices: list[int], dim: int) -> tuple[int, str | None]:
         most = sum(slices) - len(slices)
@@ -87,7 +84,7 @@ class SIR(LabelledStreaming, SlicedRegression):
     def _of_slices(self, slices: SliceMoments) -> Array:
         return means_matrix(slices)
 
-    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Any, Any]:
+    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Array, Index]:
         return _means_chi2(M, response.counts.sum(), response.count)
 
     def _fit(self, sample: Sample) -> Fitted:
@@ -102,8 +99,8 @@ class SIR(LabelledStreaming, SlicedRegression):
         edges = getattr(y, "edges", None)
         return fitted if edges is None else fitted.having(slice_edges_=edges)
 
-    def _sliced(self, sample: Sample) -> Any:
-        """The response as slices; None if there are several responses."""
+    def _sliced(self, sample: Sample) -> SlicedRows | LazySlices | LazyClasses | None:
+        """Return the response as slices; None if there are several responses."""
         if sample.x.lazy:
             return sliced(sample.y, self.n_slices, "SIR")
         (response, *others), codes = self._responses(sample), np.full(sample.n, -1)
@@ -171,7 +168,7 @@ class SIR(LabelledStreaming, SlicedRegression):
         return self._go_on(before, X, SlicedRows(codes, names, codes, edges), {**seen, "slice_edges_": edges})
 
     def _edges_of(self, values: Array) -> Array:
-        """Where slices begin, from the first part that has responses."""
+        """Return the edges of slices, from the first part that has responses."""
         edges: Any = responses_of(Numbers(values), self.n_slices, "SIR")[0].edges
         if isinstance(self.n_components, int) and self.n_components > edges.size:
             raise DimensionError(
@@ -182,19 +179,19 @@ class SIR(LabelledStreaming, SlicedRegression):
 
 
 def slice_means(W: Array, response: Response) -> SliceMoments:
-    """Means of the rows W in each slice."""
+    """Return the means of the rows W in each slice."""
     sums = np.zeros((response.count, W.shape[1]))
     np.add.at(sums, response.codes, W)
     return SliceMoments(response.counts, sums / response.counts[:, None], np.empty(0))
 
 
 def means_matrix(slices: SliceMoments) -> Array:
-    """M of sliced inverse regression."""
+    """Return the matrix M of sliced inverse regression."""
     return (slices.means.T * slices.shares) @ slices.means
 
 
-def _means_chi2(M: Array, m: int, h: int) -> tuple[Any, Any]:
-    """Of m rows in h slices: Li's test of normal X."""
+def _means_chi2(M: Array, m: int, h: int) -> tuple[Array, Index]:
+    """Return the statistics and degrees of freedom of Li's test for m rows in h slices and normal X."""
     d = np.arange(min(len(M), h - 1))
     return m * np.cumsum(dense.eigenvalues(M))[::-1][d], (len(M) - d) * (h - 1 - d)
 
@@ -232,7 +229,7 @@ class SAVE(ComparedSlices):
         G = np.eye(slices.means.shape[1]) - slices.covariances
         return np.tensordot(slices.shares, G @ G, 1)
 
-    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Any, Any]:
+    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Array, Index]:
         p, U = len(M), dense.eigenpairs(M, None, "max")[1]
         G = U.T @ (np.eye(p) - moments().covariances) @ U
         squares = np.tensordot(response.shares, G**2, 1)
@@ -288,7 +285,7 @@ class DirectionalRegression(ComparedSlices):
 
 
 def directional_matrix(slices: SliceMoments) -> Array:
-    """M of directional regression."""
+    """Return the matrix M of directional regression."""
     means, shares = slices.means, slices.shares
     A = slices.covariances + means[:, :, None] * means[:, None, :]
     B = (means.T * shares) @ means

@@ -1,4 +1,4 @@
-"""Two views of the same points: directions along which what one table says agrees with what the other says."""
+"""Canonical correlation analysis of two tables over the same points."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..._parameters import ArrayLike, Count, NotNegative, Seed, attribute
-from ...data import Input, Sample
+from ..._types import Array, Matrix, RandomState, TableLike, VectorLike
+from ...data import Input, Points, Sample
 from ...data.other_views import OtherView
 from ...data.rows.joint_moments import JointMoments
 from ...data.rows.storage import in_precision_of
@@ -24,9 +24,7 @@ from ..base.table import method
 from .significance import pair_p_values, wilks_table
 from .variates import StreamedViews, TwoViews, is_vector, pairs_for, ridges_of
 
-Array = NDArray[np.float64]
-
-
+#: Advice in messages.
 _RIDGE = "Pass ridge= (0.1, say), keep few principal axes of each view with reduce=, or use more rows."
 
 
@@ -141,13 +139,14 @@ class CCA(StreamedViews, TwoViews):
 
     _input: ClassVar[Input] = Input(y=OtherView(sparse=True, one_pass=True), sparse=True, linear=True)
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample[Points, Points]) -> Fitted:
         past = sample.past
         if past is not None:
             return self._conclude(self._views(sample), past.flat)
         return self._conclude(self._views(sample), is_vector(sample.given), sample.y.values)
 
-    def _conclude(self, views: Views, flat: bool, Y: Any = None) -> Fitted:
+    def _conclude(self, views: Views, flat: bool, Y: Matrix | None = None) -> Fitted:
+        """Return the fit; `flat` if y was a vector, and Y for the type of its variates."""
         fitted, U, V, values = self._fit_pairs(views, any(ridges_of(self.ridge, 2)), _RIDGE)
         x, y = views[0], views[1]
         C = views.cross(0, 1)
@@ -162,9 +161,9 @@ class CCA(StreamedViews, TwoViews):
         found |= {"y_on_x_": _toward(x, U, C, y), "x_on_y_": _toward(y, V, C.T, x), "y_ndim_": 1 if flat else 2}
         return fitted.having(**named, **found)
 
-    # ------------------------------------------------------------------ from one view to the other, and back
-    def predict(self, X: Any) -> Array:
-        """The other view, predicted from the first by least squares on its variates.
+    # ------------------------------------------------------------------ prediction and reconstruction
+    def predict(self, X: TableLike) -> Array:
+        """Predict the other view from the first by least squares on its variates.
 
         With all pairs and no ridge it is the linear regression of y on X; with fewer, that of reduced rank.
 
@@ -180,8 +179,8 @@ class CCA(StreamedViews, TwoViews):
         found = in_precision_of(Z, Z @ self.y_on_x_ + self.y_mean_)
         return found[:, 0] if self.y_ndim_ == 1 else found
 
-    def predict_x(self, y: Any) -> Array:
-        """The first view, predicted from the other by least squares on its variates.
+    def predict_x(self, y: TableLike | VectorLike) -> Array:
+        """Predict the first view from the other by least squares on its variates.
 
         Parameters
         ----------
@@ -194,8 +193,8 @@ class CCA(StreamedViews, TwoViews):
         Z = self._transform_other(y)
         return in_precision_of(Z, Z @ self.x_on_y_ + self.x_mean_)
 
-    def inverse_transform(self, X: Any, y: Any = None) -> Any:
-        """Rows of a view, rebuilt from their variates by least squares over the training points.
+    def inverse_transform(self, X: TableLike, y: TableLike | None = None) -> Array | tuple[Array, ...]:
+        """Reconstruct rows of a view from their variates by least squares over the training points.
 
         Parameters
         ----------
@@ -216,12 +215,12 @@ class CCA(StreamedViews, TwoViews):
             out.append(back.lazily(Z) if is_lazy(Z) else back(check_embedded(Z, loadings.shape[1])))
         return out[0] if y is None else tuple(out)
 
-    # ------------------------------------------------------------------ is there anything
+    # ------------------------------------------------------------------ significance
     def significance(self) -> Any:
-        """Tests of every pair and those after it, for normal variates: Wilks' lambda, Bartlett's χ² and Rao's F.
+        """Test every pair and those after it, for normal variates: Wilks' lambda, Bartlett's χ² and Rao's F.
 
-        Row k asks whether pairs k, k + 1, … are more than chance; a small p says yes. Use `permutation_test` where there is a ridge,
-        where there are few rows or where tails are heavy.
+        The hypothesis of row k is that pairs k, k + 1, … are uncorrelated. Use `permutation_test` with a ridge, with few rows or
+        with heavy tails.
 
         Returns
         -------
@@ -234,11 +233,13 @@ class CCA(StreamedViews, TwoViews):
             raise InputError("Wilks' lambda has no known distribution with a ridge: use permutation_test(X, y).")
         return wilks_table(self.spectrum_, self.n_samples_, *self.ranks_)
 
-    def permutation_test(self, X: Any, y: Any, n_permutations: int = 999, random_state: Any = 0) -> Array:
-        """How often chance does as well: p-values of the pairs from rows of y in random order.
+    def permutation_test(
+        self, X: TableLike, y: TableLike | VectorLike, n_permutations: int = 999, random_state: RandomState = 0
+    ) -> Array:
+        """Return p-values of the pairs from random orders of the rows of y.
 
-        For each pair those before it are taken out of both views first; the statistic is Wilks' lambda of what is left, and no p-value
-        is smaller than that of the pair before (Winkler et al. 2020). Rows must be exchangeable: no time series.
+        For each pair the pairs before it are removed from both views first; the statistic is Wilks' lambda of the remainder, and no
+        p-value is smaller than that of the pair before (Winkler et al. 2020). Rows must be exchangeable: no time series.
 
         Parameters
         ----------
@@ -261,14 +262,14 @@ class CCA(StreamedViews, TwoViews):
         return pair_p_values(views, pairs_for(self.n_components, views.ranks), n_permutations, random_state)
 
 
-def _described(side: str, view: View, U: Array, map_: Map) -> dict[str, Any]:
-    """Weights, loadings and mean of one view."""
+def _described(side: str, view: View, U: Array, map_: Map) -> dict[str, Array]:
+    """Return weights, loadings and mean of one view."""
     loadings = view.patterns((view.kept[:, None] * U) @ np.linalg.inv(view.variances(U)))
     weights = {f"{side}_{name}_": map_.coef for name in ("weights", "rotations")}
     return {**weights, f"{side}_loadings_": loadings, f"{side}_mean_": map_.offset}
 
 
 def _toward(view: View, U: Array, C: Array, other: View) -> Array:
-    """Least-squares coefficients of the other view's columns on the variates U of one, whose white coordinates have covariance C."""
+    """Return least-squares coefficients of the columns of the other view on the variates U; C is the covariance in white coordinates."""
     B = np.asarray(np.linalg.solve(view.variances(U), U.T @ C), dtype=np.float64)
     return other.patterns(B.T).T

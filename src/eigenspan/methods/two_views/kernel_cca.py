@@ -1,19 +1,19 @@
-"""Two views, each in the feature space of a kernel."""
+"""Canonical correlation analysis in the feature spaces of two kernels."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ..._parameters import NotNegative, Seed, attribute
 from ..._types import Array
-from ...data import Input, Sample
+from ...data import Input, Points, Sample
 from ...data.other_views import OtherView
 from ...data.read import is_precomputed
 from ...data.rows.storage import in_precision_of
-from ...data.x import as_rows
+from ...data.x import KernelValues, as_rows
 from ...errors import InputError, message_prefix
 from ...graphs.landmarks import suggested_landmarks
 from ...numerics.memory import require
@@ -27,11 +27,13 @@ from ..base.table import method
 from .variates import TwoViews
 
 
-def _other_kernel(estimator: Any) -> Any:
+def _other_kernel(estimator: KernelCCA) -> Kernels:
+    """Return the kernel of y."""
     return estimator.kernel if estimator.kernel_y is None else estimator.kernel_y
 
 
-def _other_view(estimator: Any) -> OtherView:
+def _other_view(estimator: KernelCCA) -> OtherView:
+    """Return the reader of y."""
     return OtherView(sparse=True, kernel=is_precomputed(_other_kernel(estimator)))
 
 
@@ -119,13 +121,17 @@ class KernelCCA(TwoViews):
     _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, y=_other_view)
     _basis: ClassVar[str] = "kernel"
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample[Points | KernelValues, Points | KernelValues]) -> Fitted:
         n = sample.n
         if self.landmarks is None:
             instead = f"Pass landmarks={suggested_landmarks(n)} to work with that many points instead."
             require(130.0 * n**2, f"Two {n}×{n} kernel matrices and their features", instead)
-        # the map goes on comparing with the other view's rows too, on which the caller may write
-        other = sample.y if sample.y.pairs else replace(sample.y, values=as_rows(sample.y.values).copy())
+        # The map keeps the rows of the other view, and the caller may change them: copy.
+        other = (
+            sample.y
+            if isinstance(sample.y, KernelValues)
+            else replace(sample.y, values=as_rows(sample.y.values).copy())
+        )
         views = Views(
             tuple(self._view(*each) for each in (("X", self.kernel, sample.x), ("y", _other_kernel(self), other))),
             n,
@@ -145,8 +151,8 @@ class KernelCCA(TwoViews):
         two = in_precision_of(table, np.asarray(views[1].embed(V)))
         return fitted.having(y_embedding_=two, ranks_=views.ranks, y_features_in_=table.shape[1])
 
-    def _view(self, name: str, kernel: Any, x: Any) -> View:
-        """One view over its kernel-PCA coordinates, of which κ tr(K) is the ridge."""
+    def _view(self, name: str, kernel: Kernels, x: Points | KernelValues) -> View:
+        """Return a view over its kernel-PCA coordinates, with κ tr(K) as the ridge."""
         basis = Features.kernel(kernel, x.under_kernel, landmarks=self.landmarks, random_state=self.random_state)
         C, live = basis.Z.T @ basis.Z / (x.n - 1), np.ones(basis.dim, dtype=bool)
         view = View.of_covariance(basis, C, live, 1e-12, self.kappa * float(np.trace(C)), x.n, name)

@@ -1,4 +1,4 @@
-"""Any number of views of the same points: what all of them agree on."""
+"""Canonical correlation analysis of any number of views of the same points."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from itertools import combinations
 from typing import Any, ClassVar, Literal, Self, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import available_if
 from ..._diagnostics import note
 from ..._parameters import ArrayLike, Count, NotNegative, Seed, attribute, parameter
-from ..._types import TableLike
-from ...data import Input, Sample
-from ...data.other_views import OtherViews, read_view
+from ..._types import Array, TableLike, TargetLike
+from ...data import Input, Points, Sample
+from ...data.other_views import OtherViews, ViewTables, read_view
 from ...data.rows.joint_moments import JointMoments
 from ...data.rows.storage import in_precision_of
 from ...errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError, warn
@@ -30,9 +29,7 @@ from ..base.streaming import from_sums
 from ..base.table import method
 from .variates import StreamedViews, ridges_of
 
-Array = NDArray[np.float64]
-
-#: Relative growth of the sum of correlations in a round of SUMCOR that is none.
+#: Relative growth of the sum of correlations in a round of SUMCOR below which the iteration stops.
 _SETTLED = 1e-13
 
 
@@ -137,7 +134,7 @@ class MultiviewCCA(StreamedViews, Reducer):
 
     _input: ClassVar[Input] = Input(y=OtherViews(sparse=True, one_pass=True), sparse=True, linear=True)
 
-    def fit(self, X: TableLike, y: Any = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike = None) -> Self:
         """Fit the variates of all views.
 
         Parameters
@@ -160,7 +157,7 @@ class MultiviewCCA(StreamedViews, Reducer):
         return super().fit(X[0], tuple(X[1:]))
 
     @available_if(from_sums)
-    def partial_fit(self, X: TableLike, y: Any = None) -> Self:
+    def partial_fit(self, X: TableLike, y: TargetLike = None) -> Self:
         """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
 
         Parameters
@@ -177,18 +174,18 @@ class MultiviewCCA(StreamedViews, Reducer):
         return super().partial_fit(X[0], tuple(X[1:])) if _is_list(X) else super().partial_fit(X, y)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and return the variates of X: of all views where it is a list of them."""
+        """Fit and return the variates of X, of all views if it is a list."""
         return self.fit(X, y).transform(X) if _is_list(X) else super().fit_transform(X, y)
 
-    def transform(self, X: Any, view: int = 0) -> Any:
-        """Variates of new points.
+    def transform(self, X: TableLike, view: int = 0) -> Any:
+        """Return the variates of new points.
 
         Parameters
         ----------
         X : array-like of shape (n_points, n_features_i), or a list of such
             One view, or all of them.
         view : int, default=0
-            Which one it is.
+            Index of the view, if X is one table.
 
         Returns
         -------
@@ -201,24 +198,26 @@ class MultiviewCCA(StreamedViews, Reducer):
             return tuple(self._variates(table, i) for i, table in enumerate(X))
         return self._variates(X, view)
 
-    def _variates(self, X: Any, view: int) -> Array:
+    def _variates(self, X: TableLike, view: int) -> Array:
+        """Return the variates of one view."""
         if not 0 <= view < len(self.maps_):
             raise InputError(f"view={view} must lie between 0 and {len(self.maps_) - 1}.")
         if view == 0:
             return self._mapped(X)
-        X, map_ = read_view(X, sparse=True, name=f"X[{view}]"), self.maps_[view]
-        if X.shape[1] != map_.coef.shape[0]:
+        table, map_ = read_view(X, sparse=True, name=f"X[{view}]"), self.maps_[view]
+        if table.shape[1] != map_.coef.shape[0]:
             raise InputError(
-                f"View {view} had {map_.coef.shape[0]} columns when it was fitted, and has {X.shape[1]} now."
+                f"View {view} had {map_.coef.shape[0]} columns when it was fitted, and has {table.shape[1]} now."
             )
         with np.errstate(over="ignore", invalid="ignore"):
-            return in_precision_of(X, map_(X))
+            return in_precision_of(table, map_(table))
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit(self, sample: Sample[Points, ViewTables]) -> Fitted:
         views = self._views(sample)
         return self._conclude(views, any(ridges_of(self.ridge, len(views.views))))
 
     def _conclude(self, views: Views, regularised: bool) -> Fitted:
+        """Solve in white coordinates and return the fit."""
         d = self._dimensions(views.ranks)
         if views.surplus and not regularised:
             warn(
@@ -248,6 +247,7 @@ class MultiviewCCA(StreamedViews, Reducer):
         )
 
     def _dimensions(self, ranks: tuple[int, ...]) -> int:
+        """Return the number of dimensions; raise if the views have fewer."""
         most = sorted(ranks)[-2] if self.criterion == "maxvar" else min(ranks)
         if self.n_components is not None and self.n_components > most:
             which = "second largest" if self.criterion == "maxvar" else "smallest"
@@ -258,7 +258,7 @@ class MultiviewCCA(StreamedViews, Reducer):
         return min(2, most) if self.n_components is None else int(self.n_components)
 
     def _solve(self, views: Views, d: int) -> tuple[Array, list[Array], int]:
-        """Eigenvalues, combinations of white coordinates for each view, and the rounds it took."""
+        """Return eigenvalues, combinations of white coordinates for each view, and the number of rounds."""
         p, cuts = len(views.views), np.cumsum(views.ranks)[:-1]
         C = {(i, j): views.cross(i, j) for i, j in combinations(range(p), 2)}
         G = np.block([[_block(views, C, i, j) for j in range(p)] for i in range(p)])
@@ -270,7 +270,7 @@ class MultiviewCCA(StreamedViews, Reducer):
     def _climb(
         self, views: Views, C: dict[tuple[int, int], Array], parts: list[Array]
     ) -> tuple[Array, list[Array], int]:
-        """Turn one view after the other to where it agrees best with the rest: the sum never falls."""
+        """Maximise SUMCOR by updating one view after the other; the sum of correlations never falls."""
         p = len(parts)
         parts = [dense.nearest_rotation(part) for part in parts]
 
@@ -295,11 +295,11 @@ class MultiviewCCA(StreamedViews, Reducer):
 
 
 def _is_list(X: object) -> TypeGuard[list[Array]]:
-    """A list with tables in it, and not a table written as a list of rows."""
+    """Return True for a list of tables; False for a table written as a list of rows."""
     return isinstance(X, list | tuple) and any(_is_table(part) for part in X)
 
 
-def _is_table(part: Any) -> bool:
+def _is_table(part: object) -> bool:
     rows = part if isinstance(part, list | tuple) else ()
     return (
         getattr(part, "ndim", 0) == 2 or hasattr(part, "columns") or any(isinstance(row, list | tuple) for row in rows)
@@ -313,7 +313,7 @@ def _block(views: Views, C: dict[tuple[int, int], Array], i: int, j: int) -> Arr
 
 
 def _pair_correlations(views: Views, parts: list[Array]) -> Array:
-    """Correlations of the variates of each dimension between all pairs of views; 0 with a view whose variate vanishes."""
+    """Return the correlations of the variates of each dimension between all pairs of views; 0 with a view whose variate vanishes."""
     p, d = len(parts), parts[0].shape[1]
     sizes = [np.sqrt(np.diagonal(view.variances(part))) for view, part in zip(views.views, parts, strict=True)]
     found = np.broadcast_to(np.eye(p), (d, p, p)).copy()

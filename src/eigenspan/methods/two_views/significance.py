@@ -1,4 +1,4 @@
-"""Is there anything: tests of canonical correlations, by the distribution of Wilks' lambda and by permutations."""
+"""Tests of canonical correlations, by the distribution of Wilks' lambda and by permutations."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from scipy import stats
 from sklearn.utils import check_random_state
 
-from ..._types import Array
+from ..._types import Array, RandomState
 from ...errors import InputError
 from ...numerics.eigen import dense
 from ...problem.white_views import Views
 
 
 def wilks_table(correlations: Array, n: int, p: int, q: int) -> Any:
-    """`wilks` as a table, refused for few rows."""
+    """Return `wilks` as a data frame; raise for too few rows."""
     import pandas as pd
 
     if n - 1 < p + q:
@@ -27,8 +27,8 @@ def wilks_table(correlations: Array, n: int, p: int, q: int) -> Any:
     return pd.DataFrame(wilks(correlations, n, p, q), index=pd.RangeIndex(1, correlations.size + 1, name="pair"))
 
 
-def wilks(correlations: Array, n: int, p: int, q: int) -> dict[str, Any]:
-    """Wilks' lambda of each canonical correlation and those after it, of n rows of p and q dimensions, with its two approximations.
+def wilks(correlations: Array, n: int, p: int, q: int) -> dict[str, Array]:
+    """Return Wilks' lambda of each canonical correlation and those after it, of n rows of p and q dimensions, with its two approximations.
 
     Rao's F as in SAS and statsmodels; Bartlett's χ² with n − 1 − (p + q + 1)/2.
     """
@@ -57,8 +57,8 @@ def wilks(correlations: Array, n: int, p: int, q: int) -> dict[str, Any]:
     }
 
 
-def pair_p_values(views: Views, d: int, n_permutations: int, random_state: Any) -> Array:
-    """P-values of the first d pairs: the share of random orders of the second view's rows that do as well.
+def pair_p_values(views: Views, d: int, n_permutations: int, random_state: RandomState) -> Array:
+    """Return p-values of the first d pairs: the share of random orders of the rows of the second view with as large a statistic.
 
     In the coordinates of the canonical variates the pairs before the k-th are the first k rows and columns of the product, which are
     left out; a permutation costs one product of n×r tables and d determinants.
@@ -71,16 +71,16 @@ def pair_p_values(views: Views, d: int, n_permutations: int, random_state: Any) 
     U, _, V = dense.singular_vectors(views.cross(0, 1), complete=True)
     A, B = one @ U, two @ V / (views.n - 1)
     rng = check_random_state(random_state)
-    observed = _surprises(A.T @ B, d)
+    observed = _log_statistics(A.T @ B, d)
     as_good = np.ones(d)
     for _ in range(n_permutations):
-        found = _surprises(A.T @ B[rng.permutation(views.n)], d)
+        found = _log_statistics(A.T @ B[rng.permutation(views.n)], d)
         as_good += found >= observed * (1 - 1e-10)
     return np.maximum.accumulate(as_good / (n_permutations + 1))
 
 
-def _surprises(M: Array, d: int) -> Array:
-    """``−log Π (1 − σ²)`` over the singular values of M without its first k rows and columns, for k < d."""
+def _log_statistics(M: Array, d: int) -> Array:
+    """Return ``−log Π (1 − σ²)`` over the singular values of M without its first k rows and columns, for k < d."""
     out = np.empty(d)
     for k in range(d):
         part = M[k:, k:]

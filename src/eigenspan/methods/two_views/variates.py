@@ -1,4 +1,4 @@
-"""What methods of several views share: variates in pairs, their maps, retrieval and scores."""
+"""Base classes of methods of several views: pairs of variates, their maps, retrieval and scores."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note
 from ..._parameters import parameter
-from ..._types import TableLike
+from ..._types import Array, Index, Matrix, RandomState, TableLike, TargetLike, VectorLike
 from ...data import Sample, Sufficient
 from ...data.other_views import read_view, view_names
 from ...data.rows.dask_rows import lazy_rows
@@ -26,29 +25,26 @@ from ...problem.fitted import Fitted
 from ...problem.map import Map, Raw
 from ...problem.orientation import orientation_of, relative_gap
 from ...problem.spectrum import Spectrum, report_resolution
-from ...problem.white_views import Views
+from ...problem.white_views import View, Views
 from ..base.contract import Components, Placed, Reducer
 from ..base.streaming import Streaming, TooFewRowsError
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-
-#: Canonical correlation that is rounding.
+#: Canonical correlation up to which it is rounding.
 _NONE = 1e-13
 
 
 class StreamedViews(Streaming):
-    """Methods of several views, for which the joint scatter of all columns suffices."""
+    """Base of methods of several views that need only the joint scatter of all columns."""
 
     _sums_suffice: ClassVar[Sufficient | None] = {"reduce": None}
 
     if TYPE_CHECKING:  # parameters of the methods: an annotation of the class itself would declare them anew
-        n_components: Any
-        ridge: Any
+        n_components: int | None
+        ridge: object
         reduce: int | None
-        random_state: Any
+        random_state: RandomState
 
-    def _statistic(self, X: Any, y: Any, seen: int = 0, before: JointMoments | None = None) -> JointMoments:
+    def _statistic(self, X: Matrix, y: object, seen: int = 0, before: JointMoments | None = None) -> JointMoments:
         others: Any = self._accepted().y.read(y, X.shape[0], name=type(self).__name__, unlabeled=None)  # type: ignore[attr-defined]
         tables = (X, *(view.values for view in (others if isinstance(others, tuple) else (others,))))
         if before is not None:
@@ -56,7 +52,7 @@ class StreamedViews(Streaming):
         return replace(JointMoments.of(tables, view_names(len(tables))), flat=is_vector(y))
 
     def _views(self, sample: Sample) -> Views:
-        """The views in white coordinates, from the rows or from their joint scatter."""
+        """Return the views in white coordinates, from the rows or from their joint scatter."""
         sums = sample.past
         if sums is None:
             points = (sample.x, *(sample.y if isinstance(sample.y, tuple) else (sample.y,)))
@@ -74,12 +70,13 @@ class StreamedViews(Streaming):
         return total.suffices(ridges_of(self.ridge, len(total.widths)))
 
 
-def is_vector(y: Any) -> bool:
+def is_vector(y: object) -> bool:
+    """Return True if y is a single vector, not a table or several tables."""
     return not isinstance(y, tuple) and int(y.ndim if hasattr(y, "ndim") else np.asarray(y).ndim) == 1
 
 
 class TwoViews(Reducer):
-    """What methods of two views share: pairs of variates, of which ``transform`` returns the first, or both."""
+    """Base of methods of two views: pairs of variates, of which ``transform`` returns those of X, or both."""
 
     n_components: Components | None = parameter(default=None, kw_only=False)
     _untold: ClassVar[str] = (
@@ -90,7 +87,7 @@ class TwoViews(Reducer):
     y_features_in_: int
     y_embedding_: Array
 
-    def fit(self, X: TableLike, y: Any = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike = None) -> Self:
         """Fit the pairs of variates.
 
         Parameters
@@ -106,8 +103,8 @@ class TwoViews(Reducer):
         """
         return super().fit(X, y)
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and return the variates of both views, as ``transform(X, y)`` does.
+    def fit_transform(self, X: TableLike, y: TargetLike = None) -> Any:
+        """Fit and return the variates of both views, as ``transform(X, y)`` does.
 
         Parameters
         ----------
@@ -123,8 +120,8 @@ class TwoViews(Reducer):
         first = super().fit_transform(X, y)
         return first, self.y_embedding_ if hasattr(self, "y_embedding_") else self._transform_other(y)
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Variates of new points.
+    def transform(self, X: TableLike, y: TableLike | VectorLike | None = None) -> Any:
+        """Return the variates of new points.
 
         Parameters
         ----------
@@ -139,8 +136,8 @@ class TwoViews(Reducer):
         first = self._mapped(X)
         return first if y is None else (first, self._transform_other(y))
 
-    def _transform_other(self, y: Any) -> Array:
-        """Variates of the other view."""
+    def _transform_other(self, y: object) -> Array:
+        """Return the variates of the other view."""
         check_is_fitted(self)
         if is_lazy(y):
             rows = lazy_rows(y, "y", numbers=True)
@@ -152,24 +149,25 @@ class TwoViews(Reducer):
             return in_precision_of(Y, self.y_map_(Y))
 
     def _check_other(self, width: int) -> None:
+        """Raise unless the other view has the columns of the fit."""
         if width != self.y_features_in_:
             raise InputError(
                 f"The other view had {self.y_features_in_} columns when {type(self).__name__} was fitted, and has {width} now."
             )
 
-    def retrieve(self, X: Any, among: Any, k: int = 1, *, reverse: bool = False) -> tuple[Index, Array]:
-        """For each point of one view the nearest of the other: those of largest cosine between their variates.
+    def retrieve(self, X: TableLike, among: TableLike, k: int = 1, *, reverse: bool = False) -> tuple[Index, Array]:
+        """Return, for each point of one view, the nearest points of the other by the cosine between variates.
 
         Parameters
         ----------
         X : array-like of shape (n_points, n_features)
-            What is looked for, as the first view shows it.
+            The points to look up, in the first view.
         among : array-like of shape (n_candidates, n_targets)
-            What it is looked for among, as the other view shows it.
+            The candidates, in the other view.
         k : int, default=1
             Candidates to return for every point.
         reverse : bool, default=False
-            The points are given by the other view, and the candidates by the first.
+            Whether the points are in the other view, and the candidates in the first.
 
         Returns
         -------
@@ -187,8 +185,8 @@ class TwoViews(Reducer):
             indices[part], cosines[part] = best, np.take_along_axis(similar, best, axis=1)
         return indices, cosines
 
-    def score(self, X: Any, y: Any) -> float:
-        """Mean correlation of the pairs of variates over these points: what a search over a ridge should maximise, on new points.
+    def score(self, X: TableLike, y: TableLike | VectorLike) -> float:
+        """Return the mean correlation of the pairs of variates over these points: maximise it on new points to choose a ridge.
 
         Parameters
         ----------
@@ -206,9 +204,14 @@ class TwoViews(Reducer):
         sizes = np.linalg.norm(one, axis=0) * np.linalg.norm(two, axis=0)
         return float(np.mean(np.sum(one * two, axis=0) / np.maximum(sizes, np.finfo(float).tiny)))
 
-    # ------------------------------------------------------------------ from white coordinates to a fit
-    def _fit_pairs(self, views: Views, regularised: bool, advice: str, all_pairs: bool = True) -> Any:
-        """The fit, combinations of white coordinates for both views, and all canonical correlations, or those kept and the next."""
+    # ------------------------------------------------------------------ solution in white coordinates
+    def _fit_pairs(
+        self, views: Views, regularised: bool, advice: str, all_pairs: bool = True
+    ) -> tuple[Fitted, Array, Array, Array]:
+        """Return the fit, combinations of white coordinates for both views, and the canonical correlations.
+
+        Without `all_pairs` the correlations are those kept and the next one.
+        """
         d, C = pairs_for(self.n_components, views.ranks), views.cross(0, 1)
         few = min(d + 1, *C.shape)
         U, s, V = dense.singular_vectors(C) if all_pairs else dense.leading_singular_vectors(C, few)
@@ -229,7 +232,7 @@ class TwoViews(Reducer):
         Y = x.embed(U)
         turn = orientation_of(values[:d], _shown(x, U, Y), 1.0)
         U, V = U @ turn, V @ turn
-        none = values[:d] <= _NONE  # such variates are no pairs: those of y have an orientation of their own
+        none = values[:d] <= _NONE  # Uncorrelated variates: those of y are oriented separately.
         V[:, none] = V[:, none] @ orientation_of(values[:d][none], _shown(y, V[:, none], y.embed(V[:, none])), 1.0)
         sizes = np.sqrt(np.diagonal(x.variances(U)) * np.diagonal(y.variances(V)))
         found = {
@@ -241,13 +244,13 @@ class TwoViews(Reducer):
         return Fitted(None if Y is None else Y @ turn, x.map(U), found), U, V, values
 
 
-def _shown(view: Any, U: Array, Y: Array | None) -> Array:
-    """Combinations U of white coordinates over the columns of a linear view, or else the variates Y themselves."""
+def _shown(view: View, U: Array, Y: Array | None) -> Array:
+    """Return the combinations U of white coordinates over the columns of a linear view, or else the variates Y themselves."""
     return np.asarray(view.map(U).coef if Y is None or isinstance(view.basis.rows, Raw) else Y)
 
 
 def pairs_for(wanted: int | None, ranks: Sequence[int]) -> int:
-    """How many pairs of variates, None for two where there are two."""
+    """Return the number of pairs of variates; None stands for two, or one if there is only one."""
     most = min(ranks)
     if wanted is not None and wanted > most:
         raise DimensionError(
@@ -257,13 +260,14 @@ def pairs_for(wanted: int | None, ranks: Sequence[int]) -> int:
     return min(2, most) if wanted is None else int(wanted)
 
 
-def _unit_rows(Y: Any) -> Array:
+def _unit_rows(Y: Array) -> Array:
+    """Return the rows divided by their lengths."""
     Y = np.asarray(Y, dtype=np.float64)
     return Y / np.maximum(np.linalg.norm(Y, axis=1, keepdims=True), np.finfo(float).tiny)
 
 
-def ridges_of(ridge: Any, views: int) -> list[float]:
-    """One for each view, given as one number for all or as a number each."""
+def ridges_of(ridge: object, views: int) -> list[float]:
+    """Return the ridge of each view; `ridge` is one number for all views or one for each."""
     try:
         given = np.atleast_1d(np.asarray(ridge, dtype=np.float64))
     except (TypeError, ValueError):
