@@ -231,7 +231,8 @@ class InverseRegression(FeatureReducer):
     def _wanted(self, seen: Spherical, slices: list[int], tests: DataFrame | None) -> int:
         """Return the number of axes: as given, as many as there are, or by the tests."""
         most, why = self._most(slices, seen.basis.dim)
-        if self.n_components == "test" and tests is not None:
+        if self.n_components == "test":
+            assert tests is not None
             return max(1, min(most, directions_by(tests, self.level)))
         return bounded(self.n_components, seen.basis, most, why, 2) or self.n_components  # type: ignore[return-value]
 
