@@ -243,7 +243,9 @@ def test_metrics_with_parameters() -> None:
 
 def test_two_metrics_are_one_too_many() -> None:
     for graph in (es.KNN(5), es.Radius(9.0), "precomputed", kneighbors_graph(ROLL, 5, mode="distance")):
-        with pytest.raises(GraphError, match=r"metric='cosine' and graph=.*specify different metrics. .*KNN\(10, metric=...\)"):
+        with pytest.raises(
+            GraphError, match=r"metric='cosine' and graph=.*specify different metrics. .*KNN\(10, metric=...\)"
+        ):
             es.Isomap(metric="cosine", graph=graph).fit(cdist(ROLL, ROLL))
     with pytest.raises(GraphError, match=r"metric=None, metric_params=\{'p': 3\} and graph=KNN"):
         es.SpectralClustering(2, metric_params={"p": 3}, graph=es.KNN(5)).fit(ROLL)

@@ -156,3 +156,11 @@ def test_pivoted_cholesky_remainder_is_psd_and_within_its_bound():
         np.testing.assert_allclose(rest[pivots], 0, atol=1e-12)
     assert pivoted_cholesky(lambda j: K[:, j], np.ones(60), most=2)[0].shape == (60, 2)
     assert pivoted_cholesky(lambda j: np.zeros(4), np.zeros(4))[0].shape == (4, 0)
+
+
+def test_the_projection_to_the_spectrahedron_takes_eigenvalues_of_any_size() -> None:
+    large = spectrahedron.project(1e20 * np.diag([1.0, 2.0, -3.0]))
+    np.testing.assert_allclose(large, np.diag([0.0, 1.0, 0.0]), atol=1e-12)
+    np.testing.assert_allclose(
+        spectrahedron.project(np.diag([0.4, 0.2, -3.0]) + 1e6 * np.eye(3)), np.diag([0.6, 0.4, 0.0]), atol=1e-9
+    )

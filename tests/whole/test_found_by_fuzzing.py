@@ -468,3 +468,11 @@ def test_restarts_of_lanczos_are_seeded(seed: int) -> None:
     ]
     for other in pairs[1:]:
         np.testing.assert_array_equal(other, pairs[0])
+
+
+@pytest.mark.parametrize("method", [es.DNE, es.LDA])
+def test_kernel_values_whose_squares_overflow(method: Any) -> None:
+    X = np.random.default_rng(0).standard_normal((30, 4)) * 1e77
+    fitted = method(1, kernel="linear").fit(X, np.arange(30) % 3)
+    same = method(1, kernel="linear").fit(X / 1e77, np.arange(30) % 3)
+    assert angle(fitted.embedding_, same.embedding_) < 1e-6

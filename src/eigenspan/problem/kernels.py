@@ -249,7 +249,8 @@ def warn_of_rounded_axes(K: Array, coef: Array, Y: Array) -> None:
     An axis of small variance has large coefficients of both signs. Rounding errors of K are multiplied by them, and do not cancel: their
     norm is at most that of K times that of the coefficients, times the precision of the numbers.
     """
-    warn_of_known_axes(float(np.linalg.norm(K)) / np.sqrt(len(K)), coef, Y)
+    largest = float(np.abs(K).max(initial=0.0)) or 1.0  # squares of large values would overflow
+    warn_of_known_axes(largest * float(np.linalg.norm(K / largest)) / np.sqrt(len(K)), coef, Y)
 
 
 def warn_of_known_axes(size: float, coef: Array, Y: Array) -> None:

@@ -74,6 +74,9 @@ def minimise_on_spectrahedron(objective: Objective, start: Array, *, tol: float 
 def project(M: Array) -> Array:
     """Return the nearest positive semidefinite matrix of trace one, by projecting the eigenvalues to the simplex."""
     values, Q = dense.eigenpairs(dense.symmetric(M), None, "max")
+    values = (
+        values - values[0]
+    )  # the projection is the same for a shifted spectrum, and one is not lost beside large eigenvalues
     excess = (np.cumsum(values) - 1.0) / np.arange(1, values.size + 1)
     kept = np.maximum(values - excess[np.flatnonzero(values > excess)[-1]], 0.0)
     return np.asarray((Q * kept) @ Q.T)
