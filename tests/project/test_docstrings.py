@@ -172,8 +172,6 @@ WITH_RIDDLES = {
     "methods/unfolding/landmark_mvu.py",
     "methods/unfolding/solver_settings.py",
     "methods/unfolding/task.py",
-    "problem/basis.py",
-    "problem/scatters.py",
 }
 
 

@@ -7,7 +7,7 @@
 =================  =====================================  ==============================
 
 `DirectSum` (in `direct_sum`) stacks several views for two-view methods. A basis restricts forms (``Z'MZ``), embeds solutions (``ZV``) and
-hands out the map that takes new points to the same place.
+returns the map of new points.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
 from .._diagnostics import note, stage
+from .._types import Array, Matrix, RandomState
 from ..data.rows.centred_rows import CentredRows
 from ..data.rows.dask_rows import LazyRows
 from ..data.rows.moments import Moments, Sums
@@ -39,10 +40,9 @@ from .kernels import feature_axes, gram_matrix, kernel_rows, schur_share, warn_o
 from .map import Map, Raw
 from .orientation import TIED, relative_gap
 from .row_space import factor_axes, row_space, row_space_memory, scatter_axes, weighted_sum
-from .scatters import Scatters, split, written_out
+from .scatters import AnyClasses, Scatters, split, written_out
 from .spectrum import Spectrum, seed_of
 
-Array = NDArray[np.float64]
 Extension = Callable[[Array, Spectrum], Map]
 
 
@@ -73,7 +73,7 @@ class Samples:
         return V
 
     def covariance(self, V: Array) -> Array:
-        """Of the samples along these axes."""
+        """Return the covariance of the samples along these axes."""
         share = np.full(self.n, 1 / self.n) if self.masses is None else self.masses / self.masses.sum()
         centred = V - share @ V
         return np.asarray(centred.T @ (share[:, None] * centred))
@@ -147,7 +147,8 @@ class Features:
 
     @cached_property
     def scatters(self) -> Scatters:
-        """The sums over the coordinates."""
+        """Class means and scatters over the coordinates."""
+        assert self.sums is not None
         return Scatters.of_sums(self, self.sums)
 
     @property
@@ -156,7 +157,7 @@ class Features:
 
     @property
     def _is_plain(self) -> bool:
-        """Rows in memory, dense and in double precision: a centred copy is the fastest."""
+        """Whether the rows are in memory, dense and in double precision; a centred copy is fastest then."""
         return (
             self.raw is not None
             and not sp.issparse(self.raw)
@@ -166,11 +167,11 @@ class Features:
 
     @property
     def is_held(self) -> bool:
-        """The coordinates are in memory, or cheap to have there."""
+        """Whether the coordinates are in memory, or cheap to compute there."""
         return self.scores is not None or self._is_plain
 
     def lifted(self, V: Array) -> Array:
-        """Combinations of the coordinates as combinations of the features."""
+        """Return combinations of the coordinates as combinations of the features."""
         return V if self.lift is None else self.lift @ V
 
     def centred(self, weights: Array | None) -> Features:
@@ -195,15 +196,15 @@ class Features:
         return replace(self, offset=self.sums.labelled.mean) if labelled else self
 
     @property
-    def _at_hand(self) -> Any:
-        """The rows, in memory or in a file; raises where they are elsewhere."""
+    def _at_hand(self) -> Matrix:
+        """The rows in memory or in a file; raises for other storage."""
         X = self.source if self.raw is None else self.raw
         if X is None or isinstance(X, Elsewhere):
             raise not_in_memory("A form over the rows")
         return X
 
     def restrict(self, M: Form) -> Form:
-        """``Z'MZ`` as a dense form over the coordinates: scatters of classes from the sums, where the basis was made of these."""
+        """Return ``Z'MZ`` as a dense form over the coordinates, with class scatters from the sums of the basis, if it has them."""
         if self.sums is None:
             return self._over_rows(written_out(M))
         scatters, rest = split(M)
@@ -217,7 +218,7 @@ class Features:
         return sum(found[1:], found[0])
 
     def _over_rows(self, M: Form) -> Form:
-        """The same from the rows, for a form without scatters."""
+        """Return ``Z'MZ`` from the rows, for a form without scatters."""
         if isinstance(self.source, LazyRows) and M.sparse is not None:
             along = None if self.sizes is None else np.asarray(self.lift)
             G = lazy_quadratic(M.sparse, self.source, self.offset, along)
@@ -237,17 +238,17 @@ class Features:
         return self.compress(dense.symmetric(G), psd=M.psd)
 
     def compress(self, G: Array, *, psd: bool = True) -> Form:
-        """A symmetric D×D matrix over the centred raw features as a form over the coordinates."""
+        """Return a symmetric D×D matrix over the centred raw features as a form over the coordinates."""
         G = G if self.lift is None else dense.symmetric(self.lift.T @ G @ np.asarray(self.lift))
         return Form(self.dim, dense=G, psd=psd)
 
     def compress_root(self, F: Array, *, psd: bool = True) -> Form:
-        """``F'F`` over the centred raw features as a form over the coordinates: small directions keep the digits that F has of them."""
+        """Return ``F'F`` over the centred raw features as a form over the coordinates, with all digits of F in small directions."""
         F = F if self.lift is None else F @ np.asarray(self.lift)
         return Form(self.dim, dense=F.T @ F, psd=psd)
 
     def total(self) -> Form:
-        """The scatter of the rows about their mean over the coordinates, where it was summed."""
+        """Return the scatter of the rows about their mean over the coordinates, if it was summed."""
         if self.sizes is None:
             return self.compress(np.asarray(self.scatter))
         return Form(self.dim, dense=np.diag(self.sizes**2), psd=True)
@@ -255,8 +256,8 @@ class Features:
     def constant(self) -> None:
         return None
 
-    def embed(self, V: Array, precision: Any = np.float64) -> Array:
-        """The samples along these axes; those that are read in blocks in the precision asked for."""
+    def embed(self, V: Array, precision: DTypeLike = np.float64) -> Array:
+        """Return the samples along these axes; rows that are read in blocks in the given precision."""
         if self.scores is not None:
             return self.scores @ V
         if sp.issparse(self.raw):
@@ -269,13 +270,13 @@ class Features:
         return Map(self.rows, self.lifted(V), offset=self.offset)
 
     def size(self) -> float:
-        """Mean of the squared lengths of the rows, 0 where it takes another pass over rows that are not held."""
+        """Return the mean squared length of the rows; 0 if it would take another pass over rows that are not in memory."""
         if self.scatter is not None:
             return float(np.trace(self.scatter)) / max(self.count, 1)
         return float(np.einsum("ij,ij->", self.Z, self.Z)) / max(len(self.Z), 1) if self.is_held else 0.0
 
     def first(self, r: int) -> Features:
-        """The first r of the principal axes that span this basis, with a warning where the next one has the same variance."""
+        """Return the basis of the first r principal axes, with a warning if the next one has the same variance."""
         if self.dim <= r or self.scores is None:
             return self
         squares = np.einsum("ij,ij->j", self.scores, self.scores)
@@ -289,7 +290,7 @@ class Features:
         return replace(self, lift=np.asarray(self.lift)[:, :r], scores=self.scores[:, :r])
 
     def covariance(self, V: Array) -> Array:
-        """Of the samples along these axes."""
+        """Return the covariance of the samples along these axes."""
         if self.raw is not None:
             Y = self.embed(V)
             Y = Y - Y.mean(axis=0)
@@ -298,7 +299,7 @@ class Features:
         return np.asarray(axes.T @ (scatter @ axes) / self.count)
 
     def shares_of_variance(self, V: Array) -> Array:
-        """Along each of the unit vectors V, of all the variance in the features."""
+        """Return the share of the total variance along each of the unit vectors V."""
         if not V.shape[1]:
             return np.zeros(0)
         if self.scatter is not None:
@@ -312,13 +313,13 @@ class Features:
     # ------------------------------------------------------------------ constructors
     @staticmethod
     def linear(
-        X: Any, *, reduce: int | None = None, center: bool = True, rtol: float = 1e-10, random_state: Any = 0
+        X: Any, *, reduce: int | None = None, center: bool = True, rtol: float = 1e-10, random_state: RandomState = 0
     ) -> Features:
-        """The points themselves, restricted to their row space when they do not span all D dimensions.
+        """Return the points themselves, restricted to their row space if they do not span all D dimensions.
 
         `reduce` keeps only that many principal axes first: the named way to a sparse X with too many rows and columns, and to "PCA
-        first" for undersampled data [S0, §9.3]. Cost O(nD min(n, D)); with fewer rows than columns the n×n products of the rows tell
-        all, the axes are combinations of the rows, and sparse X stays sparse. Without `center` the origin stands for the mean.
+        first" for undersampled data [S0, §9.3]. Cost O(nD min(n, D)); with fewer rows than columns the n×n products of the rows suffice,
+        the axes are combinations of the rows, and sparse X stays sparse. Without `center` the origin stands for the mean.
         """
         n, D = X.shape
         if reduce is not None:
@@ -342,8 +343,8 @@ class Features:
         return Features(Raw(), X, _noted(lift), mean, scores=scores)
 
     @staticmethod
-    def principal(X: Any, C: Centred, r: int, *, spare: int = 0, random_state: Any = 0) -> Features:
-        """The leading r principal axes of X, which is C about its origin, fewer where the others are none, `spare` of them roughly.
+    def principal(X: Matrix, C: Centred, r: int, *, spare: int = 0, random_state: RandomState = 0) -> Features:
+        """Return the leading r principal axes of X, fewer if its rank is smaller; C is X about its origin; `spare` axes are approximate.
 
         Cost: see `leading_axes`.
         """
@@ -366,11 +367,11 @@ class Features:
     def of_moments(
         moments: Moments, X: Any = None, *, rtol: float = 1e-10, full: bool | None = None, wanted: int | None = None
     ) -> Features:
-        """The same from the moments of the rows X, which need not be at hand. Cost O(D³).
+        """Return the basis from the moments of the rows X, which are optional. Cost O(D³).
 
-        Where the products may lose digits of some direction, the root of the moments, or else of the rows, decides which directions
-        there are; without both, products do, with a warning. `full` says that no digits are lost, where that is known; `wanted`, that
-        no more axes of largest variance count.
+        If products may lose digits of some direction, the rank is determined from the root of the moments, or of the rows; without
+        both, from products, with a warning. `full` is True if no digits are lost, None if that is not known; `wanted` limits the
+        number of axes of largest variance.
         """
         live, whole, sizes = moments.live(), moments.pooled(), None
         lift: Any
@@ -386,8 +387,8 @@ class Features:
         return Features(Raw(), X, _noted(lift), moments.mean, scatter=whole.scatter, count=moments.n, sizes=sizes)
 
     @staticmethod
-    def of_sums(sums: Sums, X: Any, classes: Any) -> Features:
-        """From sums by class over the rows X, which need not be in memory. Forms of these classes need no other pass."""
+    def of_sums(sums: Sums, X: Matrix | Elsewhere, classes: AnyClasses | None) -> Features:
+        """Return the basis from sums by class over the rows X in any storage; class scatters then need no other pass."""
         full = True if sums.is_full else None if sums.everyone.root is None else False
         basis = Features.of_moments(sums.everyone, held(X), full=full)
         return replace(basis, sums=sums, classes=classes, source=X)
@@ -402,7 +403,7 @@ class Features:
         relative_ridge: float = 1e-3,
         rtol: float = 1e-10,
     ) -> Features:
-        """Kernel-PCA scores of full rank, or Nyström features on landmarks. Cost O(n³), or O(nm²) with m landmarks."""
+        """Return kernel-PCA scores of full rank, or Nyström features on landmarks. Cost O(n³), or O(nm²) with m landmarks."""
         rows, given = kernel_rows(kernel, X, centred=landmarks is None), isinstance(X, KernelValues)
         X = X.values if given else X
         if landmarks is None:
@@ -448,7 +449,7 @@ def _full_rank(rows: Any, X: Any, rtol: float) -> tuple[Array, Array, bool]:
 
 
 def masses_of(M: Form) -> Array:
-    """``M 1``, exactly zero where it is no more than rounding in the entries of M: a mean of rounding errors is no centre."""
+    """Return ``M 1``, with zero for sums that are rounding errors of the entries of M."""
     if M.kills_constant:
         return np.zeros(M.n)
     masses = M.ones()

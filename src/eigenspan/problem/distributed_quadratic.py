@@ -1,20 +1,19 @@
-"""``Z'MZ`` of a sparse M in memory and rows Z that stay in blocks elsewhere.
+"""``Z'MZ`` for a sparse M in memory and Dask rows Z.
 
-What joins rows of one block is summed where the block is. For the rest each block hands out its border, the rows that something joins
-to another block, and borders are multiplied two at a time: no worker holds more than two of them.
+Entries of M between rows of one block are summed where the block is stored. For entries between two blocks only the border of each block
+is sent, the rows with such entries. Borders are multiplied in pairs: no worker holds more than two of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
+from .._types import Array, Index
 from ..data.rows.centred_rows import CentredRows
 from ..data.rows.cluster import client_of_dask, compute, folded, large_graph
 from ..data.rows.dask_rows import LazyRows, block_numbers, block_rows
@@ -22,13 +21,11 @@ from ..numerics.memory import human_bytes, require
 from ..numerics.threads import threads
 from .form import Form
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-
 
 def lazy_quadratic(M: sp.csr_array, X: LazyRows, origin: Array, axes: Array | None = None) -> Array:
-    """``Z'MZ`` for symmetric M and Z = X − 1·origin', or its coordinates along some axes. Every block is made once; borders are held
-    until they are used.
+    """Return ``Z'MZ`` for symmetric M and Z = X − 1·origin', or its coordinates along some axes.
+
+    Every block is computed once; borders are held until they are used.
 
     Cost O(nnz D + nD²) time, the entries of M sent to the workers once.
     """
@@ -56,16 +53,16 @@ def lazy_quadratic(M: sp.csr_array, X: LazyRows, origin: Array, axes: Array | No
 
 @dataclass(frozen=True, eq=False)
 class _Cut:
-    """A symmetric matrix by pairs of blocks of rows.
+    """A symmetric matrix split by pairs of blocks of rows.
 
     Attributes
     ----------
     pieces : list of (block, block, csr_array)
-        On and above the diagonal, where there is any entry; those above it over the borders of both blocks.
+        Nonempty pieces on and above the diagonal; those above it are indexed by the borders of both blocks.
     border : ndarray of int
         Rows with an entry in another block, in order.
     starts : ndarray of int
-        Where the rows of every block begin, and where the last ends.
+        First row of every block, and the number of rows.
     """
 
     pieces: list[tuple[int, int, sp.csr_array]]
@@ -95,23 +92,24 @@ class _Cut:
         return _Cut(pieces, border, starts)
 
     def rows(self) -> dict[int, Index]:
-        """The border of every block that has one, its rows counted from the first of the block."""
+        """Return the border of every block that has one; rows are counted from the first of the block."""
         cuts = np.searchsorted(self.border, self.starts)
         return {i: self.border[a:b] - self.starts[i] for i, (a, b) in enumerate(pairwise(cuts)) if b > a}
 
 
-# ---------------------------------------------------------------------- what workers do
-_Rule = tuple[Array, Array | None, Any, str]
+# ---------------------------------------------------------------------- tasks of workers
+_Rule = tuple[Array, Array | None, np.dtype | None, str]
 
 
-def _inside(block: Any, S: sp.csr_array, rule: _Rule) -> tuple[int, Array]:
+def _inside(block: object, S: sp.csr_array, rule: _Rule) -> tuple[int, Array]:
+    """Return the part of one block."""
     origin, axes, dtype, name = rule
     with threads(1):
         return 0, Form(S.shape[0], sparse=S).quadratic(CentredRows(block_numbers(block, dtype, name), origin, axes))
 
 
-def _across(one: Any, two: Any, S: sp.csr_array, rule: _Rule) -> tuple[int, Array]:
-    """Both halves, above the diagonal and below it."""
+def _across(one: Array, two: Array, S: sp.csr_array, rule: _Rule) -> tuple[int, Array]:
+    """Return the part of two blocks, above and below the diagonal."""
     with threads(1):
         G = CentredRows(one, *rule[:2])[:].T @ (S @ CentredRows(two, *rule[:2])[:])
     return 0, G + G.T

@@ -1,4 +1,4 @@
-"""Nyström features of many samples, ``φ(x) = K_mm^{−½} k_m(x)``, their moments summed block by block: n×m is never held."""
+"""Nyström features of many samples, ``φ(x) = K_mm^{−½} k_m(x)``, with moments summed block by block: no n×m array."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
+from .._types import Array, Matrix
 from ..data.rows.dask_rows import LazyRows
 from ..data.rows.storage import refuse_non_finite
 from ..data.x import KernelValues, as_rows
@@ -32,7 +32,6 @@ from .kernels import (
 from .map import Map
 from .spectrum import Spectrum
 
-Array = NDArray[np.float64]
 Sums = tuple[int, Array, Array]
 
 #: Bytes of one block of kernel rows.
@@ -48,7 +47,7 @@ class NystromFeatures:
     rows : KernelRows
         Kernel values with the m landmarks.
     X : array of shape (n, D)
-        The samples; every pass over them computes their kernel rows anew.
+        The samples; every pass computes their kernel rows again.
     lift : ndarray of shape (m, r)
         Orthonormal axes of the landmarks' feature space.
     offset : ndarray of shape (m,)
@@ -65,7 +64,7 @@ class NystromFeatures:
 
     @property
     def raw(self) -> Any:
-        """The samples; None where they lie elsewhere."""
+        """The samples; None if they are out of process."""
         return None if isinstance(self.X, LazyRows) else self.X
 
     def embed(self, V: Array) -> Array:
@@ -78,7 +77,7 @@ class NystromFeatures:
     def build(
         cls, kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 0, rtol: float = 1e-10
     ) -> NystromFeatures:
-        """Two GEMMs of n×m×m in all; 32 MB of kernel rows and a few m×m arrays at a time."""
+        """Build the features. Cost: two products of n×m×m; memory: 32 MB of kernel rows and a few m×m arrays."""
         rows, among = landmark_kernel(kernel, X, landmarks, random_state=random_state)
         X, m = X.values if isinstance(X, KernelValues) else X, len(among)
         axes = feature_axes(rows, among, float(np.abs(among).max()), rtol)
@@ -103,7 +102,7 @@ class NystromFeatures:
 
 @dataclass(frozen=True, eq=False)
 class NystromRows:
-    """The features of points: ``k_m(x) @ axes``."""
+    """Nyström features of points: ``k_m(x) @ axes``."""
 
     rows: KernelRows
     axes: Array
@@ -114,16 +113,16 @@ class NystromRows:
 
     @classmethod
     def of(cls, kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 0, rtol: float = 1e-10) -> NystromRows:
-        """On landmarks of X, wherever it lies."""
+        """Return the features with landmarks of X, in any storage."""
         rows, among = landmark_kernel(kernel, X, landmarks, random_state=random_state)
         return cls(rows, feature_axes(rows, among, float(np.abs(among).max()), rtol))
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Matrix) -> Array:
         return self.rows(X) @ self.axes
 
 
 def landmark_kernel(kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 0) -> tuple[KernelRows, Array]:
-    """Kernel rows with the landmarks of X, wherever it lies, and their values among the landmarks."""
+    """Return kernel rows with the landmarks of X, in any storage, and the kernel matrix of the landmarks."""
     if isinstance(X, LazyRows):
         if isinstance(kernel, DataKernel):
             raise KernelError(
@@ -149,8 +148,8 @@ def landmark_kernel(kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 
     return rows, among
 
 
-def _moments(rows: KernelRows, X: Any, axes: Array, near: Array) -> tuple[Array, Array]:
-    """Mean kernel row and centred scatter of the features in one pass; sums are about `near`, a guess of the mean."""
+def _moments(rows: KernelRows, X: Matrix | LazyRows, axes: Array, near: Array) -> tuple[Array, Array]:
+    """Return the mean kernel row and centred scatter of the features in one pass; sums are about `near`, an estimate of the mean."""
     sums = partial(_sums, rows=rows, axes=axes, near=near)
     n, total, scatter = X.reduce(sums, add=_added) if isinstance(X, LazyRows) else sums(X)
     shift = (total / n) @ axes
@@ -161,8 +160,8 @@ def _added(one: Sums, two: Sums) -> Sums:
     return one[0] + two[0], one[1] + two[1], one[2] + two[2]
 
 
-def _sums(X: Any, rows: KernelRows, axes: Array, near: Array) -> Sums:
-    """Rows, and the sums of their kernel rows about `near` and of the products of their features."""
+def _sums(X: Matrix, rows: KernelRows, axes: Array, near: Array) -> Sums:
+    """Return the number of rows, and the sums of their kernel rows about `near` and of the products of their features."""
     n = X.shape[0]
     if not sp.issparse(X):
         refuse_non_finite(X)

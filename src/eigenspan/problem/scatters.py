@@ -5,37 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._types import Array, Index
+from ..data import Classes, LazyClasses, PastClasses
 from ..data.rows.moments import Sums
 from .form import Form
 
 if TYPE_CHECKING:
     from .basis import Features
 
-#: What a scatter is of: class means about the mean of the labelled rows, labelled rows about their class means, about their mean, and
-#: about the origin, class sums about the mean, and all rows about their mean.
+#: Kinds of scatter: class means about the mean of the labelled rows, labelled rows about their class means, about their mean, and about
+#: the origin, class sums about the mean, and all rows about their mean.
 Kind = Literal["between", "within", "total", "labelled", "sums", "everyone"]
+
+
+#: Classes of rows in any storage.
+AnyClasses: TypeAlias = Classes | LazyClasses | PastClasses
+#: Classes of rows, or the class codes of all rows in memory.
+ClassesOrCodes: TypeAlias = AnyClasses | Index
 
 
 @dataclass(frozen=True, eq=False)
 class Scatters:
-    """What a discriminant needs of the data, over the coordinates of a basis.
+    """Class means and scatter matrices over the coordinates of a basis, for discriminant analysis.
 
     Attributes
     ----------
     basis : Features
         Its origin is the mean of all rows.
     counts, means : ndarray of shape (c,), (c, r)
-        Labelled rows of every class, and their mean.
+        Number and mean of the labelled rows of every class.
     between, within, everyone : Form
         Scatter of the class means, of the labelled rows about them, and of all rows about their mean.
     sums : Sums or None
-        Over the features themselves, where these are all that was needed: rows can be added to them.
+        The sums over the features, if the scatters were computed from these; rows can be added to them.
     """
 
     basis: Features
@@ -47,10 +54,11 @@ class Scatters:
     sums: Sums | None = None
 
     @staticmethod
-    def of(basis: Features, classes: Any) -> Scatters:
-        """Of classes, from the sums that the basis was made of or else from the coordinates of the rows; sparse rows stay sparse."""
+    def of(basis: Features, classes: AnyClasses) -> Scatters:
+        """Return the scatters of classes, from the sums of the basis or the coordinates of the rows; sparse rows stay sparse."""
         if basis.sums is not None:
             return basis.scatters
+        assert not isinstance(classes, PastClasses), "classes without rows have sums"
         codes, count = classes.codes, classes.count
         if sp.issparse(basis.raw) and basis.scores is None:
             sums = Sums.of(basis.raw, codes, count)
@@ -58,24 +66,24 @@ class Scatters:
             return replace(Scatters.of_sums(basis, sums), sums=None)
         basis = basis.centred(np.ones(basis.raw.shape[0]))
         own = Sums.of(basis.Z, codes, count)
-        forms: Any = (Form(basis.dim, dense=S, psd=True) for S in _parts(own))
-        return Scatters(basis, own.labelled.counts, own.labelled.means, *forms)
+        between, within, everyone = (Form(basis.dim, dense=S, psd=True) for S in _parts(own))
+        return Scatters(basis, own.labelled.counts, own.labelled.means, between, within, everyone)
 
     @staticmethod
-    def of_sums(basis: Features, sums: Any) -> Scatters:
-        """From sums over the features, turned to the coordinates."""
+    def of_sums(basis: Features, sums: Sums) -> Scatters:
+        """Return the scatters from sums over the features, restricted to the coordinates."""
         means = sums.labelled.about(basis.offset)
         means = means if basis.lift is None else means @ np.asarray(basis.lift)
-        if basis.lift is None or sums.everyone.root is None:
+        if basis.lift is None or sums.everyone.root is None or sums.labelled.root is None:
             between, within, everyone = (basis.compress(S) for S in _parts(sums))
         else:
-            roots: Any = (sums.labelled.gaps(), sums.labelled.root, sums.everyone.root)
+            roots = (sums.labelled.gaps(), sums.labelled.root, sums.everyone.root)
             between, within, everyone = (basis.compress_root(F) for F in roots)
             everyone = everyone if basis.sizes is None else basis.total()
         return Scatters(basis, sums.labelled.counts, means, between, within, everyone, sums)
 
     def value(self, kind: Kind) -> Form:
-        """The scatter of this kind. "labelled" is about the mean of the labelled rows, which is then the origin."""
+        """Return the scatter of this kind. "labelled" is about the mean of the labelled rows, which is then the origin."""
         if kind == "sums":
             S = (self.means - self.counts @ self.means / self.counts.sum()) * self.counts[:, None]
             return Form(S.shape[1], dense=S.T @ S, psd=True)
@@ -84,7 +92,7 @@ class Scatters:
         return {"between": self.between, "within": self.within, "everyone": self.everyone}[kind]
 
     def trace(self, kind: Kind) -> float:
-        """The trace of the scatter's form over the samples."""
+        """Return the trace of the form of this scatter over the samples."""
         assert self.sums is not None
         m, c, own = float(self.counts.sum()), self.counts.size, float(self.counts @ self.counts)
         traces = {"between": c - 1.0, "within": m - c, "total": m - 1.0, "labelled": m, "everyone": self.sums.n - 1.0}
@@ -100,8 +108,8 @@ def _parts(sums: Sums) -> tuple[Array, Array, Array]:
 class Scatter:
     """A scatter of classes as a part of a form.
 
-    A basis that was made of sums over the rows restricts it from these sums, wherever the rows are. Any other one multiplies with the
-    form over the samples, `form`, which needs the class of every row in memory.
+    A basis with sums over the rows restricts the scatter from these sums, in any storage. Every other basis multiplies with `form`, the
+    form over the samples, which needs the class of every row in memory.
 
     Attributes
     ----------
@@ -113,17 +121,18 @@ class Scatter:
     """
 
     kind: Kind
-    classes: Any
-    over_codes: Callable[[Any], Form]
+    classes: AnyClasses | None
+    over_codes: Callable[[Index], Form]
 
     @cached_property
     def form(self) -> Form:
-        return self.over_codes(None if self.classes is None else self.classes.codes)
+        codes = np.empty(0, dtype=np.intp) if self.classes is None else cast(Classes, self.classes).codes
+        return self.over_codes(codes)
 
     def __matmul__(self, Z: Array) -> Array:
         return self.form @ Z
 
-    def quadratic(self, Z: Any) -> Array:
+    def quadratic(self, Z: Array) -> Array:
         return self.form.quadratic(Z)
 
     def diagonal(self) -> Array:
@@ -132,22 +141,24 @@ class Scatter:
     def bound(self) -> float:
         return self.form.norm()
 
-    def scaled(self, s: Array) -> Any:
+    def scaled(self, s: Array) -> Self:
         return replace(self, over_codes=lambda codes: self.form.scaled(s))
 
     def to_dense(self) -> Array:
         return self.form.to_dense()
 
 
-def scatter_form(kind: Kind, classes: Any, over_codes: Callable[[Index], Form], kills_constant: bool = False) -> Form:
-    """A form of one scatter. Class codes of all rows in memory are written out at once."""
+def scatter_form(
+    kind: Kind, classes: ClassesOrCodes, over_codes: Callable[[Index], Form], kills_constant: bool = False
+) -> Form:
+    """Return a form of one scatter. For class codes it is a form over the samples."""
     if isinstance(classes, np.ndarray):
         return over_codes(classes)
     return Form(classes.n, pairs=((1.0, Scatter(kind, classes, over_codes)),), psd=True, kills_constant=kills_constant)
 
 
 def split(M: Form) -> tuple[list[tuple[float, Scatter]], Form | None]:
-    """The scatters in a form with their factors, and the rest; None if there is none."""
+    """Return the scatters in a form with their factors, and the rest of the form, None if it is empty."""
     found = [(a, P) for a, P in M.pairs if isinstance(P, Scatter)]
     rest = replace(M, pairs=tuple((a, P) for a, P in M.pairs if not isinstance(P, Scatter)))
     empty = rest.sparse is None and rest.dense is None and rest.low_rank is None and not (rest.roots or rest.pairs)
@@ -155,7 +166,7 @@ def split(M: Form) -> tuple[list[tuple[float, Scatter]], Form | None]:
 
 
 def written_out(M: Form) -> Form:
-    """The same form with its scatters as forms over the samples."""
+    """Return the form with its scatters written as forms over the samples."""
     scatters, rest = split(M)
     if not scatters:
         return M
@@ -164,7 +175,7 @@ def written_out(M: Form) -> Form:
 
 
 def extent(M: Form, scatters: Scatters | None) -> float:
-    """Sum of the absolute diagonal of a form over the samples, of its scatters by their traces where the samples are not at hand."""
+    """Return the sum of the absolute diagonal of a form over the samples; traces replace it for scatters without their samples."""
     found, rest = split(M)
     if scatters is None or not found:
         return float(np.abs(written_out(M).diagonal()).sum())

@@ -15,7 +15,7 @@ from ...data.rows.dask_rows import LazyRows
 from ...data.rows.moments import Moments
 from ...data.rows.row_storage import Statistic
 from ...graphs.class_graphs import slices
-from .response_slices import lazy_edges
+from .response_slices import distributed_edges
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class SlicedRows(Classes):
 
 def sliced(y: LazyNumbers | LazyClasses, n_slices: int | None, name: str) -> LazySlices | LazyClasses:
     """Return the slices of a response: its classes, or numbers cut at their quantiles."""
-    return y if isinstance(y, LazyClasses) else LazySlices(y, lazy_edges(y, n_slices, name))
+    return y if isinstance(y, LazyClasses) else LazySlices(y, distributed_edges(y, n_slices, name))
 
 
 def _in_slices(function: Callable[[Array, Index, int], Statistic], edges: Array, rows: Array, y: Array) -> Statistic:

@@ -95,7 +95,7 @@ def _edges(values: Array, n_slices: int | None, name: str) -> Array:
     return slice_edges(values, _wanted(values.size, np.unique(values).size, n_slices, name))
 
 
-def lazy_edges(y: LazyNumbers, n_slices: int | None, name: str) -> Array:
+def distributed_edges(y: LazyNumbers, n_slices: int | None, name: str) -> Array:
     """Return the edges of slices of Dask numbers, equal to those of the same numbers in memory."""
     wanted = _wanted(y.count, y.levels.size, n_slices, name)
     if wanted > y.MOST:

@@ -1,45 +1,44 @@
-"""Scatter forms: variance, class means and what is left around them. All are diagonal plus low rank, never n×n.
+"""Scatter forms: total variance, and variance between and within classes. All are diagonal plus low rank, never n×n.
 
 Each takes the classes of a sample (``sample.y``) or the class codes of all rows, −1 for those without a label. Forms of classes are
-restricted to features from sums over the rows, so that rows may be in a file, on a cluster or gone.
+restricted to features from sums over the rows, so rows may be in a file, on a cluster, or no longer available.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ..._types import Index
 from ..form import Form, diagonal
-from ..scatters import Scatter, scatter_form
+from ..scatters import ClassesOrCodes, Scatter, scatter_form
 from .pair_weights import class_graph
 
 
 def centring(n: int) -> Form:
-    """``H = I − 11ᵀ/n``: total variance. PSD, H1 = 0."""
+    """Return ``H = I − 11ᵀ/n``: total variance. PSD, H1 = 0."""
     part = Scatter("everyone", None, lambda codes: _total(np.zeros(n, dtype=np.intp)))
     return Form(n, pairs=((1.0, part),), psd=True, kills_constant=True)
 
 
 def class_average(codes: Index) -> Form:
-    """``H_class = ⊕ 11ᵀ/n_k``: variance of the class means (about the origin). PSD; does not kill the constant."""
+    """Return ``H_class = ⊕ 11ᵀ/n_k``: variance of the class means (about the origin). PSD; does not kill the constant."""
     return class_graph(codes)
 
 
-def between(classes: Any) -> Form:
-    """``H_class − 11ᵀ/n`` over the labelled points: variance of the class means about the labelled mean. PSD, kills the constant."""
+def between(classes: ClassesOrCodes) -> Form:
+    """Return ``H_class − 11ᵀ/n`` over the labelled points: variance of the class means about the labelled mean. PSD, kills the constant."""
     return scatter_form("between", classes, _between, kills_constant=True)
 
 
-def within(classes: Any) -> Form:
-    """``I − H_class`` on the labelled points: variance about the class means. PSD, kills the constant."""
+def within(classes: ClassesOrCodes) -> Form:
+    """Return ``I − H_class`` on the labelled points: variance about the class means. PSD, kills the constant."""
     return scatter_form("within", classes, _within, kills_constant=True)
 
 
-def total(classes: Any) -> Form:
-    """``between + within``: variance of the labelled points about their mean. PSD, kills the constant."""
+def total(classes: ClassesOrCodes) -> Form:
+    """Return ``between + within``: variance of the labelled points about their mean. PSD, kills the constant."""
     return scatter_form("total", classes, _total, kills_constant=True)
 
 
@@ -56,6 +55,6 @@ def _total(codes: Index) -> Form:
 
 
 def _mean(codes: Index) -> Form:
-    """``11ᵀ/n`` over the labelled points."""
+    """Return ``11ᵀ/n`` over the labelled points."""
     ones = (codes >= 0).astype(float)
     return Form(codes.size, low_rank=(ones[:, None], np.array([1.0 / ones.sum()])), psd=True)
