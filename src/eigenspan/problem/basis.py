@@ -186,7 +186,7 @@ class Features:
         return replace(self, offset=weighted_sum(weights, self._at_hand) / total, scores=scores)
 
     def about(self, M: Form) -> Features:
-        """Move the origin to the mean with weights M 1, which is the mean of all rows where these vanish."""
+        """Move the origin to the mean with weights M 1, or to the mean of all rows if these are zero."""
         if self.sums is None:
             return self.centred(masses_of(written_out(M)))
         scatters, rest = split(M)

@@ -36,8 +36,8 @@ class ContingencySDR(Reducer):
 
     [S3, §3.9.5]: rows of the table are the values of x, columns those of y, entries how often they came together. Among the tables whose
     logarithm has d products of a row's and a column's feature besides its margins, this is the most likely one: it keeps the
-    expectation of ψ in every row and of φ in every column, and otherwise has the largest entropy. The features φ of a row are all that
-    its counts tell of y. Use it for words by documents, species by sites, codes by regions; where rows hardly differ it
+    expectation of ψ in every row and of φ in every column, and otherwise has the largest entropy. The features φ of a row contain all
+    information of its counts about y. Use it for words by documents, species by sites, codes by regions; where rows hardly differ it
     is correspondence analysis, and unlike that it never expects negative counts.
 
     Cost: O(IJd²) for each of some tens of sweeps over a table of I rows and J columns, O(IJd) memory.

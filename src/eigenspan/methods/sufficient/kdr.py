@@ -191,13 +191,13 @@ class GradientKDR(KernelSufficient):
     .. math:: \\max_V \\operatorname{Tr}(V^T M V) \\;\\text{ s.t. } V^T V = I, \\quad
               M = \\frac1n \\sum_i \\nabla k(x_i)^T (G_X + n\\varepsilon I)^{-1} G_Y (G_X + n\\varepsilon I)^{-1} \\nabla k(x_i)
 
-    over whitened points x, with centred kernel matrices. What is maximised is how fast the response, seen through the features of a
-    kernel, changes along V, as a kernel ridge regression predicts it: directions in which it does not change are not needed. Unlike the
-    inverse regressions it asks nothing of the distribution of X, and sees symmetric dependence and changes of spread. One eigenproblem, so
-    it is quick and has no local optima; `KDR` begins here and is more exact.
+    over whitened points x, with centred kernel matrices. The objective is the mean squared gradient along V
+    of the response features that a kernel ridge regression predicts: directions in which the prediction does not change are not needed. Unlike inverse regression it makes no
+    assumption about the distribution of X, and finds symmetric dependence and changes of variance. It is one eigenproblem, so it is
+    fast and has no local optima; `KDR` starts here and is more accurate.
 
-    In many dimensions kernels see little. So M is computed again and again among fewer directions, those kept from before
-    (gKDR-i): as a rule each step halves their number.
+    Kernels are less informative in many dimensions. Therefore M is computed repeatedly among fewer directions, those kept by the step
+    before (gKDR-i): by default each step halves their number.
 
     Cost: O(n³ + n² D q) for n points with responses and q features of these (ten to forty for one number), or O(nm² + nmDq) with m
     landmarks; O(nm) memory.
@@ -236,8 +236,8 @@ class KDR(KernelSufficient):
     .. math:: \\min_B \\operatorname{Tr}\\bigl[G_Y (G_X^B + n\\varepsilon I)^{-1}\\bigr] \\quad \\text{s.t. } B^T B = I
 
     [S3, eq. 3.64], with the centred Gaussian kernel matrices of the responses and of the projected (whitened) points :math:`B^T x`:
-    the projection that leaves least of the response, in the sense of a kernel, to be explained. The minimum is where the response is
-    independent of X given :math:`B^T X`: no distribution of X and no form of dependence is assumed. The most exact of
+    the projection that leaves the least share of the response features unexplained. At the minimum the response is
+    independent of X given :math:`B^T X`; no distribution of X and no form of dependence is assumed. It is the most accurate of
     the sufficient reductions for a few thousand points, and the slowest.
 
     The descent begins at `GradientKDR`, with a kernel four times as wide as the last one as a rule, which has fewer local

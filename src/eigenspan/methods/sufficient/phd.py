@@ -31,7 +31,7 @@ class PHD(InverseRegression):
     over the spherical rows :math:`z = \\Sigma^{-1/2}(x - \\bar x)`; r is the centred response, or what a linear
     regression leaves of it, at unit variance. For normal X, S is the mean Hessian of the regression of y on z (Stein's lemma): the axes
     are those along which the response bends most, upwards or downwards, and ``eigenvalues_`` the squares of these curvatures. It needs
-    no slices and sees ``y = x²``; it does not see straight lines.
+    no slices and finds ``y = x²``; it does not find linear dependence.
 
     Cost: O(nD min(n, D) + D³) time, O(nD) memory.
 

@@ -165,7 +165,7 @@ class MultiviewCCA(StreamedViews, Reducer):
         X : list of array-like of shape (m, n_features_i)
             The same rows of all views; or of the first of two.
         y : array-like of shape (m, n_targets) or (m,), optional
-            Of the second view, where X is the first.
+            The same rows of the second view, if X is the first.
 
         Returns
         -------

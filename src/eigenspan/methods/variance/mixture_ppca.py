@@ -34,8 +34,8 @@ class MixturePPCA(Reducer):
     too many where D is large); with d = D − 1 it is the latter.
 
     Fitted by expectation and maximisation from `n_init` starts of k-means++, each step a weighted `PPCA` for every component, the
-    likelihood never falling; the best is kept. Noise does not fall below `noise_floor`, or a component could sit on a few rows with a
-    likelihood without bound. A component that becomes empty is restarted at the rows of lowest likelihood, up to three times in a
+    likelihood never falling; the best is kept. Noise does not fall below `noise_floor`: otherwise the likelihood of a component on a
+    few rows would be unbounded. A component that becomes empty is restarted at the rows of lowest likelihood, up to three times in a
     start, and then dropped, with a warning.
 
     ``embedding_`` and ``transform`` project the points without noise. Coordinates within components cannot be compared, because every

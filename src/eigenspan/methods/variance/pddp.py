@@ -37,8 +37,8 @@ class PDDP(ClusterMixin, Reducer):
 
     for the cluster c of largest scatter :math:`\\operatorname{Tr}(X_c^T H X_c)`, again and again: it is cut in two by the plane through its
     centroid that is normal to its leading principal direction [S0, §8.6]. A tree of planes results, which gives new points their cluster
-    exactly. Use it for a fast first partition of many rows, also sparse ones (texts); it needs no start and no distances. Clusters
-    that no plane tells apart it cannot find: use `SpectralClustering`.
+    exactly. Use it for a fast first partition of many rows, also sparse ones (texts); it needs no starting point and no distances. It
+    cannot find clusters that no plane separates: use `SpectralClustering`.
 
     ``transform`` gives the distances from the planes, with signs, one column a split: the first is the first principal component.
 

@@ -59,7 +59,7 @@ class PPCA(PrincipalAxes):
 
     with U and Λ the first d eigenvectors and eigenvalues of the covariance [S3, eq. 3.12, whose exponent ½ is missing in print]. PCA as a
     model of the data: use it where you want a likelihood, to compare numbers of axes or to find outliers, to draw new rows, and above all
-    where **entries are missing**: NaN in X is taken for that, in ``fit`` and everywhere else, and `impute` fills it in.
+    where **entries are missing**: NaN in X marks missing entries, in ``fit`` and all other methods, and `impute` fills them in.
 
     ``transform`` returns the posterior mean of z given what is there of a row, :math:`(W^T W + \\sigma^2 I)^{-1} W^T (x - \\mu)` for whole
     rows: PCA's coordinates, each divided by its standard deviation and drawn towards zero by its share of noise.
