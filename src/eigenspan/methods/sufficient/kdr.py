@@ -192,7 +192,8 @@ class GradientKDR(KernelSufficient):
               M = \\frac1n \\sum_i \\nabla k(x_i)^T (G_X + n\\varepsilon I)^{-1} G_Y (G_X + n\\varepsilon I)^{-1} \\nabla k(x_i)
 
     over whitened points x, with centred kernel matrices. The objective is the mean squared gradient along V
-    of the response features that a kernel ridge regression predicts: directions in which the prediction does not change are not needed. Unlike inverse regression it makes no
+    of the response features that a kernel ridge regression predicts: directions in which the prediction does not change are not
+    needed. Unlike inverse regression it makes no
     assumption about the distribution of X, and finds symmetric dependence and changes of variance. It is one eigenproblem, so it is
     fast and has no local optima; `KDR` starts here and is more accurate.
 
