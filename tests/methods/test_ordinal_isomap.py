@@ -127,7 +127,7 @@ def test_masses_are_copies() -> None:
 
 
 def test_too_few_steps_are_told(roll: Any) -> None:
-    with pytest.warns(ConvergenceWarning, match=r"still fell after 2 steps"):
+    with pytest.warns(ConvergenceWarning, match=r"still decreasing after 2 steps"):
         es.OrdinalIsomap(2, n_neighbors=7, max_iter=2).fit(roll[0])
 
 

@@ -166,12 +166,6 @@ RIDDLE = re.compile(r"(Of|What|Where|Who|How|The same|As|With)\b")
 #: Files with such docstrings. Remove a file when it has none; add no file.
 WITH_RIDDLES = {
     "graphs/weights/rules.py",
-    "methods/distances/isomap.py",
-    "methods/distances/ordinal_isomap.py",
-    "methods/semi_supervised/label_propagation.py",
-    "methods/unfolding/landmark_mvu.py",
-    "methods/unfolding/solver_settings.py",
-    "methods/unfolding/task.py",
 }
 
 

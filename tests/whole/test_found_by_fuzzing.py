@@ -143,7 +143,7 @@ def test_cosines_far_from_the_origin_keep_their_digits(form: Any, k: int) -> Non
 
 def test_a_view_whose_strings_have_no_length_is_refused() -> None:
     estimator, X = es.MaximumCovarianceUnfolding(1, metric="cosine"), np.arange(1.0, 13)[:, None]
-    with pytest.raises(DimensionError, match="every string has length zero"):
+    with pytest.raises(DimensionError, match="every edge has length zero"):
         quietly(lambda: estimator.fit(X, cloud(12, 2)))
 
 

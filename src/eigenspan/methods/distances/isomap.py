@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note
 from ..._parameters import Count, attribute, parameter
-from ..._types import Array, Index, Sparse
+from ..._types import Array, Index, RandomState, Sparse
 from ...data import Sample
 from ...errors import InputError
 from ...graphs import (
@@ -25,6 +25,7 @@ from ...graphs import (
     geodesic_table,
     require_geodesics,
 )
+from ...graphs.landmarks import LandmarksLike
 from ...numerics.memory import human_bytes, require
 from ...numerics.threads import in_slices, workers
 from ...problem import Fitted, Map, Posed, Samples, SqrtEigenvalue, gram, pose
@@ -108,16 +109,16 @@ class Isomap(GraphEmbedding):
         wanted = self._landmarks(graph.n)
         return pose_geodesics(self, graph, sample) if wanted is None else pose_landmarks(self, graph, sample, wanted)
 
-    def _landmarks(self, n: int) -> Any:
+    def _landmarks(self, n: int) -> LandmarksLike | None:
         """Return the landmarks of n points as a number, a specification or rows of X; None for all pairs."""
         return self.landmarks
 
     def unexplained_residual(self) -> float:
-        """Share of the points' extent that the embedding leaves out: ``Σ_{a>d} λ_a / Σ_a λ_a`` over the positive eigenvalues.
+        """Return the share of the variance that the embedding leaves out: ``Σ_{a>d} λ_a / Σ_a λ_a`` over the positive eigenvalues.
 
-        The summed squared distances of the points that have the whole Gram matrix from their shadows on the axes shown, over those from
-        their mean [S3, eq. 4.11]; PCA's unexplained variance. Distances that no points have count by the nearest positive
-        semidefinite matrix; that takes all eigenvalues, O(n³).
+        This is PCA's unexplained variance for the points with the whole Gram matrix: their summed squared distances from their
+        projections on the axes, divided by those from their mean [S3, eq. 4.11]. If no points have these distances, the nearest
+        positive semidefinite matrix is used. It needs all eigenvalues, O(n³).
 
         Returns
         -------
@@ -128,19 +129,19 @@ class Isomap(GraphEmbedding):
 
     @property
     def dist_matrix_(self) -> Array:
-        """Geodesic distances between the embedded points, n×n, computed on each access (absent with landmarks)."""
+        """Geodesic distances between the embedded points, n×n, computed on each access; absent with landmarks."""
         kept = getattr(getattr(vars(self).get("map_"), "rows", None), "geodesics", None)
         if not isinstance(kept, KeptGeodesics):
             raise AttributeError(
                 f"{type(self).__name__} has no dist_matrix_ "
-                + ("before fit." if kept is None else "with landmarks: only distances to these are known.")
+                + ("before fit." if kept is None else "with landmarks: only distances to the landmarks are known.")
             )
         n = kept.shape[0]
         require(8.0 * n * n, f"A copy of the geodesic distances between {n} points", "Use fewer points.")
         return kept[np.arange(n)]
 
     def reconstruction_error(self) -> float:
-        """How much of the geodesics the embedding leaves out: ``‖G − YYᵀ‖_F / n``, G the doubly centred −½Δ̂².
+        """Return the error ``‖G − YYᵀ‖_F / n`` of the inner products, where G is the doubly centred −½Δ̂² of the geodesics.
 
         Returns
         -------
@@ -151,10 +152,10 @@ class Isomap(GraphEmbedding):
             raise InputError("The reconstruction error needs all geodesics: fit Isomap without landmarks.")
         G, unit = self.problem_.A.dense, self.problem_.B
         n = G.shape[0]
-        if unit is not None:  # of rows that repeat, over all of them
+        if unit is not None:  # equal rows: sum over all of them
             masses = unit.diagonal()
             n, G = float(masses.sum()), G / np.sqrt(np.outer(masses, masses))
-        size = float(np.abs(G).max(initial=0.0)) or 1.0  # a unit in which squares neither overflow nor vanish
+        size = float(np.abs(G).max(initial=0.0)) or 1.0  # in this unit, squares neither overflow nor underflow
         left = float(np.linalg.norm(G / size)) ** 2 - float(np.sum((self.eigenvalues_ / size) ** 2))
         return float(np.sqrt(max(left, 0.0))) * size / n
 
@@ -162,11 +163,11 @@ class Isomap(GraphEmbedding):
 def geodesic_reductions(isomap: Isomap, check: Callable[[int], None], *sampled: Sampled) -> tuple[Reduction, ...]:
     """Return the reductions of Isomap and its relatives, `sampled` after the parameter `sample`.
 
-    `check` refuses too many points before neighbours are searched for.
+    `check` raises an error for too many points before neighbours are searched.
     """
 
     def build(sample: Sample) -> NeighbourGraph:
-        if isomap.disconnected != "largest":  # then only the search tells how many points are left
+        if isomap.disconnected != "largest":  # otherwise the number of remaining points is not known before the search
             check(sample.n)
         return neighbours(isomap, sample)
 
@@ -194,7 +195,7 @@ def pose_geodesics(isomap: Isomap, graph: NeighbourGraph, sample: Sample, consta
     return told(isomap, posed, lambda: of_gram(posed.problem))
 
 
-def pose_landmarks(isomap: Isomap, graph: NeighbourGraph, sample: Sample, wanted: Any) -> Posed:
+def pose_landmarks(isomap: Isomap, graph: NeighbourGraph, sample: Sample, wanted: LandmarksLike) -> Posed:
     """Pose the PCA of all points, triangulated from their geodesics to landmarks."""
     lengths, M = _lengths(graph, isomap.conformal)
     chosen = _landmark_nodes(graph, sample, lengths, wanted, isomap.random_state)
@@ -210,29 +211,31 @@ def _lengths(graph: NeighbourGraph, conformal: bool) -> tuple[Sparse, Array | No
     return conformal_distances(graph) if conformal else (graph.undirected(), None)
 
 
-def _landmark_nodes(graph: NeighbourGraph, sample: Sample, lengths: Sparse, wanted: Any, random_state: Any) -> Index:
+def _landmark_nodes(
+    graph: NeighbourGraph, sample: Sample, lengths: Sparse, wanted: LandmarksLike, random_state: RandomState
+) -> Index:
     """Return the nodes of the landmarks, which are given as a number, a specification or rows of X."""
     points, masses = sample.x.points, sample.x.masses
     if sample.rows is not None and not isinstance(wanted, (Integral, Landmarks)):
         wanted = sample.found(choose_landmarks(sample.table, wanted))  # rows of X, as nodes
     elif masses is not None and graph.n < _number(wanted, graph.n) <= sample.x.count:
-        wanted = np.arange(graph.n)  # equal rows are one landmark
+        wanted = np.arange(graph.n)  # equal rows count as one landmark
     if points is None and isinstance(wanted, Landmarks) and wanted.choice != "random":
         raise InputError(f'Landmarks(choice="{wanted.choice}") needs coordinates, and X holds distances: use "random".')
     return choose_landmarks(lengths if points is None else points, wanted, random_state=random_state)
 
 
 def _looked_up(sample: Sample, fitted: Fitted) -> Fitted:
-    """Let the map look up training rows: new points may be joined to other neighbours than those of the graph."""
+    """Return the fit with a map that looks up training rows: new points may have other neighbours than the nodes of the graph."""
     return replace(fitted, map=replace(fitted.map, known=sample.x.known(), embedding=fitted.embedding))
 
 
-def _number(wanted: Any, n: int) -> int:
+def _number(wanted: LandmarksLike | None, n: int) -> int:
     """Return the number of landmarks, or of all points if there are none."""
     if isinstance(wanted, Landmarks):
         wanted.check()
         wanted = wanted.n
-    return n if wanted is None else int(wanted) if isinstance(wanted, Integral) else len(wanted)
+    return n if wanted is None else int(wanted) if isinstance(wanted, Integral) else len(np.asarray(wanted))
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,8 +255,7 @@ class KeptGeodesics:
     def shape(self) -> tuple[int, ...]:
         return self.centred.shape
 
-    def __getitem__(self, rows: Any) -> Array:
-        rows = np.asarray(rows)
+    def __getitem__(self, rows: Index) -> Array:
         D = self.centred[rows]
         if self.masses is not None:
             D = D / self.masses / self.masses[rows, None]
@@ -269,7 +271,7 @@ class KeptGeodesics:
 
 
 def _placed(geodesics: Array, map_: Map) -> Iterator[Array]:
-    """Map points whose geodesics are known, a block of rows at a time, on all threads and in pieces that fit into the cache."""
+    """Yield the images of points with known geodesics, one block of rows at a time, on all threads and in cache-sized pieces."""
     (n, q), shift = geodesics.shape, 0.0 if map_.shift is None else map_.shift
     step = max(1, 2**23 // q)
 
@@ -290,9 +292,8 @@ class LandmarkIsomap(Isomap):
     .. math:: y(x) = V^T \\left[\\tfrac12 \\Lambda^{-1/2} U^T (\\bar\\mu - \\hat\\delta^2(x)) - m\\right]
 
     Classical MDS on the landmarks' geodesic distances, triangulation of all points on its axes, and PCA of the result: the Isomap
-    for large n. Geodesics are no Euclidean distances, and the axes that serve are those above their error (see `LandmarkMDS`):
-    half a dozen to a dozen for 200 landmarks of a sheet or of images. ``eigenvalues_`` are the sums of squares of all points along the
-    axes shown.
+    for large n. Geodesics are not Euclidean distances, and only axes above their error are useful (see `LandmarkMDS`): six to twelve
+    for 200 landmarks of a sheet or of images. ``eigenvalues_`` are the sums of squares of all points along the axes of the embedding.
 
     Cost: O(qn log n + q³) time, 8qn bytes, or 4qn where that exceeds 200 MB.
 
@@ -316,5 +317,5 @@ class LandmarkIsomap(Isomap):
     (2000, 2)
     """
 
-    def _landmarks(self, n: int) -> Any:
+    def _landmarks(self, n: int) -> LandmarksLike:
         return min(200, n) if self.landmarks is None else self.landmarks

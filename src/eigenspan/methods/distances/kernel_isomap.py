@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..._parameters import attribute
-from ..._types import Array
+from ..._types import Array, TableLike
 from ...data import Sample, read_new
 from ...errors import DimensionError
 from ...graphs import NeighbourGraph, require_geodesics
@@ -110,8 +110,8 @@ class KernelIsomap(Isomap):
         F = U * np.sqrt(values) / s[:, None]
         return dense.symmetric(F @ F.T)
 
-    def kernel_values(self, X: Any) -> Array:
-        """Values of the kernel between new points and those of ``graph_``.
+    def kernel_values(self, X: TableLike) -> Array:
+        """Return the values of the kernel between new points and those of ``graph_``.
 
         Parameters
         ----------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist, squareform
@@ -23,7 +22,7 @@ from ...problem import Fitted, Map, Posed, orientation_of
 from ...problem.extensions import GeodesicGram
 from ..base.reductions import Reduction, Sampled
 from ..base.table import method
-from .isomap import Isomap, geodesic_reductions, pose_geodesics
+from .isomap import Isomap, KeptGeodesics, geodesic_reductions, pose_geodesics
 
 #: Number of distances from new points in a block, and number of steps that place each point.
 _ENTRIES, _STEPS = 2**21, 30
@@ -103,7 +102,7 @@ class OrdinalIsomap(Isomap):
         return replace(pose_geodesics(self, graph, sample), after=scaling)
 
     def reconstruction_error(self) -> float:
-        """How far the embedding's inner products are from those of the geodesics: ``‖G − YYᵀ‖_F / n``, G the doubly centred −½Δ̂².
+        """Return the error ``‖G − YYᵀ‖_F / n`` of the inner products, where G is the doubly centred −½Δ̂² of the geodesics.
 
         Returns
         -------
@@ -132,8 +131,8 @@ def _scaled(sample: Sample, start: Fitted, *, tol: float, max_iter: int) -> Fitt
     note(stress=found.stress[-1], steps=len(found.stress) - 1)
     if not found.converged:
         warn(
-            f"The stress still fell after {max_iter} steps, from {found.stress[-2]:.6g} to {found.stress[-1]:.6g}: raise max_iter=, or "
-            "raise tol= if that is close enough.",
+            f"The stress was still decreasing after {max_iter} steps, from {found.stress[-2]:.6g} to {found.stress[-1]:.6g}: increase "
+            "max_iter=, or increase tol= if that is close enough.",
             ConvergenceWarning,
         )
     masses = np.ones(n) if masses is None else masses
@@ -170,7 +169,7 @@ class OrdinalPlaces:
     wanted: Array
 
     @property
-    def geodesics(self) -> Any:
+    def geodesics(self) -> KeptGeodesics | Array:
         return self.gram.geodesics
 
     def __call__(self, X: Matrix) -> Array:

@@ -11,7 +11,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._types import Array, Index
+from ..._types import Array, Index, RandomState
 from ...errors import DegenerateWarning, InputError, warn
 from ...numerics.eigen import dense
 from ...problem import TraceProblem
@@ -48,7 +48,7 @@ def check_assignment(assign: str, n_clusters: int, normalize_rows: bool, width: 
         )
 
 
-def k_means(Y: Array, n_clusters: int, random_state: Any) -> Assigner:
+def k_means(Y: Array, n_clusters: int, random_state: RandomState) -> Assigner:
     """Fit k-means to the rows. Warn if they have fewer distinct places than clusters."""
     from sklearn.cluster import KMeans
 
@@ -135,7 +135,7 @@ class Rotation:
     R: Array
 
     @classmethod
-    def discretised(cls, Y: Array, random_state: Any) -> Rotation:
+    def discretised(cls, Y: Array, random_state: RandomState) -> Rotation:
         """Return the rotation that brings the rows nearest to indicators."""
         U = unit_length(Y)
         return cls(_turned(U, np.eye(U.shape[1]), U, random_state))
@@ -147,7 +147,7 @@ class Rotation:
         return cls(dense.nearest_rotation(Y[chosen].T))
 
     @classmethod
-    def of_margins(cls, Y: Array, mass: Array, random_state: Any) -> Rotation:
+    def of_margins(cls, Y: Array, mass: Array, random_state: RandomState) -> Rotation:
         """Return the rotation of largest total margin: codes of clusters are the k corners of a simplex about the origin.
 
         Then the scores of a row sum to zero, and the score of its own corner exceeds the mean of the others by k/(k − 1) times itself.
@@ -174,7 +174,9 @@ def _complement(v: Array) -> Array:
     return np.linalg.qr(v[:, None], mode="complete")[0][:, 1:]
 
 
-def _turned(U: Array, corners: Array, rows: Array, random_state: Any, steps: int = 100, restarts: int = 10) -> Array:
+def _turned(
+    U: Array, corners: Array, rows: Array, random_state: RandomState, steps: int = 100, restarts: int = 10
+) -> Array:
     """Return R that maximises ``Σ_i max_c u_i R corner_c``, by alternating between the corner of every row and the best rotation.
 
     Each restart begins with rows that are as mutually orthogonal as possible, the first of them at random.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,13 +24,16 @@ from ...problem.scale import UnitCovariance
 from ...problem.spectrum import warn_if_localised
 from ..base.contract import axes
 
+if TYPE_CHECKING:
+    from .eigenmaps import LaplacianEigenmaps
+
 #: Maximum number of values in the rows that the map holds, and number of rows on which its error is measured.
 _HELD, _TESTED = 4_000_000, 1000
 #: Bytes per point that the eigensolver holds in this process.
 _SOLVER = 1600.0
 
 
-def fit_distributed(estimator: Any, sample: Sample) -> Fitted:
+def fit_distributed(estimator: LaplacianEigenmaps, sample: Sample) -> Fitted:
     """Fit Laplacian eigenmaps to all rows. Neighbours, weights and products stay on the workers; this process holds n×d numbers."""
     k, spec = _neighbours(estimator), _weights(estimator)
     require(_SOLVER * sample.n, f"The eigenvectors of {sample.n} points", "Use landmarks=m to fit m of them.")
@@ -59,11 +62,15 @@ def fit_distributed(estimator: Any, sample: Sample) -> Fitted:
     return Fitted(Y, _map(estimator, sample, Y, k), found)
 
 
-def _neighbours(estimator: Any) -> int:
+def _neighbours(estimator: LaplacianEigenmaps) -> int:
     """Return the number of neighbours. Raise `InputError` for graphs that only one process can build."""
     spec = KNN(estimator.n_neighbors or 10) if estimator.graph is None else estimator.graph
-    plain = isinstance(spec, KNN) and (spec.metric, spec.symmetry, spec.within_class) == ("euclidean", "union", False)
-    if not plain or estimator.metric not in (None, "euclidean") or estimator.metric_params or spec.metric_params:
+    flat = estimator.metric in (None, "euclidean") and not estimator.metric_params
+    if (
+        not (flat and isinstance(spec, KNN) and spec.metric == "euclidean" and spec.symmetry == "union")
+        or spec.within_class
+        or spec.metric_params
+    ):
         raise InputError(
             f"On a cluster {type(estimator).__name__} finds the nearest neighbours by Euclidean distance, and joins "
             "two points if one is a neighbour of the other: use n_neighbors=k or graph=KNN(k). For another graph, landmarks=m fits m rows "
@@ -72,7 +79,7 @@ def _neighbours(estimator: Any) -> int:
     return int(spec.n_neighbors)
 
 
-def _weights(estimator: Any) -> Bindable:
+def _weights(estimator: LaplacianEigenmaps) -> Bindable:
     """Return the weight rule. Raise `InputError` for rules that need more than the lengths of edges."""
     if dependency_of(estimator.weights) != "length":
         *most, last = (f'"{name}"' for name in rule_names("lengths", "coordinates", "given", "paths"))
@@ -83,7 +90,7 @@ def _weights(estimator: Any) -> Bindable:
     return as_weights(estimator.weights)
 
 
-def _map(estimator: Any, sample: Sample, Y: Array, k: int) -> Map:
+def _map(estimator: LaplacianEigenmaps, sample: Sample, Y: Array, k: int) -> Map:
     """Return a map that reconstructs new points from the nearest of some rows, and record its error on other rows."""
     rows = sample.x.values
     drawn = rows.sample(min(sample.n, max(10 * k, _HELD // rows.width) + _TESTED), estimator.random_state)

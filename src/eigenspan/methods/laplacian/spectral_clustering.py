@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._compat import ClusterMixin
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Metric, Seed, Verbose, attribute, parameter
-from ..._types import Array, Index, Sparse
+from ..._types import Array, Index, RandomState, Sparse, TableLike
 from ...data import Input, Sample
 from ...data.rows.triangular import NEED
 from ...errors import DimensionError, InputError, PrecisionWarning, warn
@@ -180,7 +180,7 @@ class SpectralClustering(ClusterMixin, Reducer):
         walk = Walk(rows, x.known(), eigenfunctions=self.cut == "normalized")
         return Fitted(Y, walk(Y, spectrum), spectral_attributes(problem, spectrum)).having(n_graph_components_=count)
 
-    def _rule(self, Y: Array, problem: TraceProblem, nodes: Any, count: int) -> Assigner:
+    def _rule(self, Y: Array, problem: TraceProblem, nodes: Index | slice, count: int) -> Assigner:
         """Return the rule that assigns a cluster to every place; `nodes` are the rows that the problem is about."""
         check_assignment(self.assign, self.n_clusters, self.normalize_rows, Y.shape[1], count)
         if self.assign == "threshold":
@@ -195,8 +195,8 @@ class SpectralClustering(ClusterMixin, Reducer):
             rule = Rotation.pivoted(Y) if self.assign == "cluster_qr" else Rotation.discretised(Y, self.random_state)
         return UnitRows(rule) if self.normalize_rows else rule
 
-    def predict(self, X: Any) -> Index:
-        """Cluster of each new point, through the embedding's extension.
+    def predict(self, X: TableLike) -> Index:
+        """Return the cluster of each new point, through the embedding's extension.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class SpectralClustering(ClusterMixin, Reducer):
         with one_thread():
             return np.asarray(self.assigner_.predict(np.asarray(Y, dtype=np.float64)), dtype=np.intp)
 
-    def fit_predict(self, X: Any, y: Any = None) -> Index:
+    def fit_predict(self, X: TableLike, y: object = None) -> Index:
         """Fit and return the cluster of every training point."""
         return self.fit(X).labels_
 
@@ -232,7 +232,9 @@ def relaxed_cut(W: Sparse, masses: Array | None, count: int, pieces: Index, cut:
     return TraceProblem(laplacian(W), unit, "min", N), mass
 
 
-def indicators(problem: TraceProblem, mass: Array, more: int, *, solver: Any, random_state: Any) -> Spectrum:
+def indicators(
+    problem: TraceProblem, mass: Array, more: int, *, solver: Solving, random_state: RandomState
+) -> Spectrum:
     """Return the smallest eigenvectors: the exact indicators of the components, then `more` in their complement."""
     N: Any = problem.exclude
     zeros = np.zeros(N.shape[1])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from ..._parameters import NotNegative, Whole, attribute
 from ..._types import Matrix, Sparse
-from ...data import Input, Sample, Sufficient
+from ...data import Classes, Input, Sample, Sufficient
 from ...errors import DegenerateWarning, GraphError, InputError, warn
 from ...graphs import ClosedClasses, NeighbourGraph, NeighbourWeights, reconstruction_weights
 from ...graphs.neighbours.closed import constant_axes
@@ -84,7 +84,7 @@ class LLE(GraphEmbedding):
         return pose(basis, minimise=reconstruction(W, x.masses), scale=UnitCovariance(x.count)).having(weights_=W)
 
 
-def _refuse_idle_policy(estimator: Any) -> None:
+def _refuse_idle_policy(estimator: _NeighbourhoodPreserving) -> None:
     refuse_idle(estimator)
     whole = isinstance(estimator.graph, str) and estimator.graph in ("class", "all")
     if whole and estimator.disconnected != "keep":
@@ -95,14 +95,14 @@ def _refuse_idle_policy(estimator: Any) -> None:
 
 
 class _NeighbourhoodPreserving(GraphProjection):
-    """What NPP and ONPP share; they differ in their unit, and in `skip_smallest`.
+    """Base class of NPP and ONPP, which differ in their unit, and in `skip_smallest`.
 
     Parameters
     ----------
     graph
         ... ``"all"`` joins all pairs of points, O(n²D) in blocks, with ``weights="heat"`` or ``"local"``.
     weights
-        None means barycentric weights or, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` rebuilds a
+        None means barycentric weights or, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` reconstructs a
         point from its neighbours; with ``graph="class"`` these are all other points of its class (O(n_k⁴) for a class of
         n_k points). Other weights average the neighbours.
     reg
@@ -132,8 +132,8 @@ class _NeighbourhoodPreserving(GraphProjection):
             return posed
         return replace(posed, after=partial(_warn_of_class_axes, graph, type(self).__name__))
 
-    def _reconstruction(self, points: Any, y: Any) -> tuple[Form, NeighbourGraph | None]:
-        """The form of the chosen weights. None means barycentric ones; for the class graph, class averages."""
+    def _reconstruction(self, points: Matrix, y: Classes | None) -> tuple[Form, NeighbourGraph | None]:
+        """Return the form of the chosen weights. None means barycentric ones; for the class graph, class averages."""
         if not self._barycentric():
             W = projection_weights(self, points, y, self.weights)
             return W.reconstruction(), W.graph

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from ..._diagnostics import note, stage
 from ..._parameters import Positive, attribute, parameter
-from ..._types import Array, Index, Mask, TableLike
+from ..._types import Array, Index, Mask, TableLike, TargetLike
 from ...data import Coordinates, Input, Sample
 from ...data.x import XKind
 from ...data.y import KnownPlaces
@@ -138,7 +138,7 @@ class Anchored(Reducer):
 
     _input: ClassVar[Input] = Input(pairs=("graph", "metric"), inside="embedding", y=_places_of)
 
-    def fit(self, X: TableLike, y: Any = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike = None) -> Self:
         """Place all points among the known ones.
 
         Parameters

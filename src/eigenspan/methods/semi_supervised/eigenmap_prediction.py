@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._compat import RegressorMixin
 from ..._diagnostics import note, stage
 from ..._parameters import Marker, NotNegative, attribute, parameter
-from ..._types import Array
+from ..._types import Array, TableLike
 from ...data import Input, Sample
 from ...data.y import ClassLabels, Targets
 from ...errors import DimensionError
@@ -54,7 +54,7 @@ def _number(estimator: Any, labelled: int, sample: Sample) -> int:
     return int(estimator.n_components)
 
 
-def predicted(estimator: Any, X: Any) -> Array:
+def predicted(estimator: Any, X: TableLike) -> Array:
     """Return the values (m, q) of the fitted function at new points."""
     check_is_fitted(estimator)
     return np.asarray(np.asarray(estimator._mapped(X), dtype=np.float64) @ estimator.coef_ + estimator.intercept_)
@@ -132,7 +132,7 @@ class EigenmapRegressor(RegressorMixin, LaplacianEigenmaps):
         fitted, values = fit_prediction(self, sample, sample.y.values)
         return fitted.having(transduction_=values[:, 0] if np.asarray(sample.given).ndim == 1 else values)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: TableLike) -> Array:
         """The number at each point.
 
         Parameters
@@ -221,5 +221,5 @@ class EigenmapClassifier(ScoredClassifier, LaplacianEigenmaps):
         fitted, values = fit_prediction(self, sample, indicators)
         return fitted.having(transduction_=y.names[values.argmax(axis=1)])
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: TableLike) -> Array:
         return predicted(self, X)

@@ -13,8 +13,8 @@ from scipy.special import softmax
 from ..._compat import Interval
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Marker, Share, attribute, parameter
-from ..._types import Array, Index
-from ...data import Input, Sample
+from ..._types import Array, Index, Labels
+from ...data import Classes, Input, KernelValues, Points, Sample
 from ...data.y import ClassLabels
 from ...errors import ConvergenceWarning, warn
 from ...graphs import ProjectionWeights, class_indicator
@@ -110,7 +110,7 @@ class SDACCCP(LabelledProjection):
         return replace(posed, axes=d).having(**learnt)
 
     def _whitened(self, basis: Features) -> Array:
-        """Coordinates of all points in which their total scatter, the ridge included, is I."""
+        """Return coordinates of all points in which their total scatter, including the ridge, is I."""
         n = basis.raw.shape[0]
         require(
             16.0 * n * basis.dim,
@@ -124,7 +124,7 @@ class SDACCCP(LabelledProjection):
 
 
 def assign(Z: Array, given: Index, max_iter: int) -> tuple[Index, list[float]]:
-    """Labels of all points that no step of the concave–convex procedure improves, and the criterion before each step."""
+    """Return labels that no step of the concave–convex procedure improves, and the criterion before each step."""
     free = given < 0
     means, _ = _means(Z, given)
     codes = given.copy()
@@ -140,27 +140,27 @@ def assign(Z: Array, given: Index, max_iter: int) -> tuple[Index, list[float]]:
             return codes, criterion
         codes[free] = np.where(better, best, codes[free])
     warn(
-        f"{int(better.sum())} of {int(free.sum())} labels still changed in step {max_iter}: raise max_iter, or accept them.",
+        f"{int(better.sum())} of {int(free.sum())} labels still changed in step {max_iter}: increase max_iter, or accept the labels.",
         ConvergenceWarning,
     )
     return codes, criterion
 
 
 def _means(Z: Array, codes: Index) -> tuple[Array, Index]:
-    """Class means (c, r) and class sizes; points without a class do not count."""
+    """Return class means (c, r) and class sizes, without unlabelled points."""
     G, counts = class_indicator(codes), np.bincount(codes[codes >= 0])
     return (G.T @ Z) / np.sqrt(counts)[:, None], counts
 
 
 def _squares(Z: Array, means: Array) -> Array:
-    """``‖z − m‖² − ‖z‖²``: what the gradient of the criterion knows of a point and a class."""
+    """Return ``‖z − m‖² − ‖z‖²`` for every point and class: the gradient of the criterion up to a constant per point."""
     return np.sum(means**2, axis=1) - 2.0 * (Z @ means.T)
 
 
 def posterior(Z: Array, codes: Index) -> Array:
-    """Of each point's class, for normal classes with one covariance and equal shares, in whitened coordinates Z.
+    """Return the posterior probability of each point's class, for normal classes of one covariance and equal priors.
 
-    There the scatter within classes is I − M'M, M the class means times √n_k: along the axes of M it is 1 − λ.
+    In the whitened coordinates Z the scatter within classes is I − M'M, M the class means times √n_k: along the axes of M it is 1 − λ.
     """
     means, counts = _means(Z, codes)
     M = means * np.sqrt(counts)[:, None]
@@ -179,10 +179,10 @@ class SODA(GraphProjection):
     .. math:: \\max_V \\frac{\\operatorname{Tr}(V^T \\tilde S_B V)}{\\operatorname{Tr}(V^T (\\tilde S_T + \\varepsilon I) V)}
               \\quad \\text{s.t. } V^T V = I
 
-    Labels spread over the graph, :math:`F = (I - I_\\alpha D^{-1} W)^{-1} (I - I_\\alpha) Y`, with a last column of Y for points
-    that belong to none of the classes, where all unlabelled points begin: rows of F sum to one, and a point that no label reaches
-    has no class. The scatters :math:`\\tilde S_B, \\tilde S_T` count every point with its shares in F. Orthonormal axes keep
-    distances honest, and there may be more than c − 1 of them; with the scatter within classes below the line they are the same.
+    Labels are propagated over the graph, :math:`F = (I - I_\\alpha D^{-1} W)^{-1} (I - I_\\alpha) Y`. The last column of Y is for points
+    of none of the classes, such as all unlabelled points initially: rows of F sum to one, and a point that no label reaches has no
+    class. The scatters :math:`\\tilde S_B, \\tilde S_T` weight every point by its shares in F. The map is an orthogonal projection, and
+    there may be more than c − 1 axes; with the scatter within classes as denominator they are the same.
 
     Cost: neighbours, a conjugate-gradient run for each class, then O(nD min(n, D) + D³) time; O(n(k + c + D)) memory.
 
@@ -191,11 +191,11 @@ class SODA(GraphProjection):
     n_components
         Number of axes. None means c − 1.
     trust
-        1 − α of labelled points: how much they hold to their label. With 1 they keep it. It has no effect on a graph within
-        classes, where no label reaches a point without one.
+        1 − α of labelled points: the weight of their own label. With 1 they keep it. It has no effect on a graph within
+        classes, which has no edges to unlabelled points.
     novelty
-        1 − α of unlabelled points: how much they hold to having no label. With 1 only the labelled points count. It has no
-        effect on a graph within classes, where no label reaches them.
+        1 − α of unlabelled points: the weight of having no label. With 1 only the labelled points count. It has no
+        effect on a graph within classes, which has no edges to unlabelled points.
     graph
         ... ``"all"`` joins all pairs of points, O(n²D) in blocks, with ``weights="heat"`` or ``"local"``.
     axes
@@ -204,11 +204,10 @@ class SODA(GraphProjection):
         the other two, has no effect; with ``scale="unit-variance"`` none of them has.
     ridge
         ε added to the total scatter. None means its mean eigenvalue, reported in ``diagnostics_``: with 0, the published
-        criterion, the best ratio combines a few good axes with axes along which nothing varies. `reduce` is the other
-        remedy.
+        criterion, the best ratio combines a few good axes with axes along which nothing varies; `reduce` avoids that too.
     solver : {"auto", "dense"} or Dense
-        Eigensolver. Each step towards the trace ratio is a dense eigenproblem, so the choice has no effect, and other
-        solvers are refused.
+        Eigensolver. Each iteration for the trace ratio is a dense eigenproblem, so the choice has no effect; other solvers
+        raise an error.
 
     Attributes
     ----------
@@ -250,7 +249,7 @@ class SODA(GraphProjection):
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
 
-    def _pose(self, sample: Sample) -> Posed:
+    def _pose(self, sample: Sample[Points | KernelValues, Classes]) -> Posed:
         codes, c = sample.y.codes, sample.y.count
         basis = features_of(self, sample)
         d = bounded(self.n_components, basis, c - 1, None)
@@ -260,25 +259,25 @@ class SODA(GraphProjection):
         S_B, S_T = soft_scatters(F[:, :c])
         posed = pose(basis, maximise=S_B, unit=S_T, ridge=self.ridge, relative_ridge=1.0)
         ratio = TraceRatio(posed.problem.A, cast("Form", posed.problem.B))
-        # no scatter between classes exceeds the total: where the means coincide, it is rounding beside that
+        # The scatter between classes is at most the total: if the means coincide, it is rounding error relative to that.
         size = ratio.B.norm() * posed.size
         return Posed(ratio, posed.basis, RatioWeights(ratio, self.axes), axes=d, size=size).having(
             label_distributions_=F, transduction_=_likeliest(F[:, :c], sample.y), **graph_attribute(weights.graph)
         )
 
 
-def _likeliest(F: Array, y: Any) -> Any:
-    """Return the most probable class of every point; points that no label reaches keep what they were given."""
+def _likeliest(F: Array, y: Classes) -> Labels:
+    """Return the most probable class of every point; points that no label reaches keep their value of y."""
     reached = F.max(axis=1) > 0
     labels = y.names[np.argmax(F, axis=1)]
     return labels if reached.all() else np.where(reached, labels, y.given)
 
 
 def propagate(W: Form, codes: Index, n_classes: int, *, trust: float, novelty: float) -> Array:
-    """Shares (n, c + 1) of the classes, and last of none, in every point: ``F = I_α D⁻¹W F + (I − I_α) Y``.
+    """Return the shares (n, c + 1) of the classes, and of no class, in every point: ``F = I_α D⁻¹W F + (I − I_α) Y``.
 
-    Points that hold to what they have, and those without edges, are put on the right-hand side; the rest, times D/α, is a
-    symmetric positive definite system, as well conditioned as ``2/(1 − α)``.
+    Points with α = 0 and points without edges are moved to the right-hand side; the others, times D/α, form a symmetric positive
+    definite system with condition number at most ``2/(1 − α)``.
     """
     degrees = W.ones()
     Y = np.zeros((codes.size, n_classes))
@@ -301,7 +300,7 @@ def propagate(W: Form, codes: Index, n_classes: int, *, trust: float, novelty: f
 
 
 def soft_scatters(F: Array) -> tuple[Form, Form]:
-    """Scatter between classes and total scatter of points that belong to class k with share F_ik. PSD, kill the constant."""
+    """Return the scatter between classes and the total scatter of points with share F_ik in class k. Both are PSD and map 1 to 0."""
     n, weight = F.shape[0], F.sum(axis=1)
     mean = Form(n, low_rank=(weight[:, None], np.array([1.0 / weight.sum()])), psd=True)
     classes = Form(n, low_rank=(F / np.sqrt(F.sum(axis=0)), np.ones(F.shape[1])), psd=True)

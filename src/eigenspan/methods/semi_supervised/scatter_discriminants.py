@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from ..._parameters import Count, Marker, NotNegative, Share, Verbose, attribute
+from ..._types import Matrix
 from ...data import Classes, Input, Sample, Sufficient
 from ...data.y import ClassLabels
 from ...graphs.weights.rules import ClassWeights
@@ -107,7 +108,7 @@ class MMC(LabelledStreaming, PairCosts):
         if not self.gamma:
             check_spread(self, basis, sample)
 
-    def _labelled(self, points: Any, y: Classes) -> tuple[Form, None]:
+    def _labelled(self, points: Matrix, y: Classes) -> tuple[Form, None]:
         return self.weight * within(y) - between(y), None
 
 
@@ -170,7 +171,7 @@ class SSFDA(LabelledStreaming, PairCosts):
     _sums_suffice: ClassVar[Sufficient | None] = MMC._sums_suffice
     _check_rows = MMC._check_rows
 
-    def _labelled(self, points: Any, y: Classes) -> tuple[Form, Form]:
+    def _labelled(self, points: Matrix, y: Classes) -> tuple[Form, Form]:
         return -between(y), within(y)
 
 

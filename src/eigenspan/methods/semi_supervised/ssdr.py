@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +20,7 @@ from ..base.table import method
 from ..discriminant.label_kernels import LabelledProjection, bounded
 
 
-def _labels_unless_linked(estimator: Any) -> ClassLabels:
+def _labels_unless_linked(estimator: SSDR) -> ClassLabels:
     return ClassLabels(at_least=1, needed=estimator.must_link is None and estimator.cannot_link is None)
 
 
@@ -113,14 +113,14 @@ class SSDR(LabelledProjection):
         return every_pair(n) * (1.0 / n**2) + a * other - b * same
 
     def _links(self, codes: Index) -> tuple[Index, Index]:
-        """The given pairs that the labels do not tell already, each once."""
+        """Return the given pairs that do not follow from the labels, each once."""
         together = _checked(self.must_link, codes.size, "must_link")
         apart = _checked(self.cannot_link, codes.size, "cannot_link")
         both = np.intersect1d(_numbers(together, codes.size), _numbers(apart, codes.size))
         if both.size:
             i, j = divmod(int(both[0]), codes.size)
             raise LabelError(
-                f"{both.size} pairs, the first ({i}, {j}), are in must_link and in cannot_link: they cannot be both."
+                f"{both.size} pairs, the first ({i}, {j}), are in must_link and in cannot_link: remove them from one of the two."
             )
         kept = []
         for pairs, name, agrees in ((together, "must_link", True), (apart, "cannot_link", False)):
@@ -130,14 +130,14 @@ class SSDR(LabelledProjection):
             if wrong.size:
                 i, j = pairs[wrong[0]]
                 raise LabelError(
-                    f"{wrong.size} pairs of {name}, the first ({i}, {j}), contradict the labels of their samples: mend one or the other."
+                    f"{wrong.size} pairs of {name}, the first ({i}, {j}), contradict the labels of their samples: correct one of them."
                 )
             kept.append(pairs[~told])
         return kept[0], kept[1]
 
 
-def _checked(pairs: Any, n: int, name: str) -> Index:
-    """Distinct pairs (smaller row, larger row)."""
+def _checked(pairs: object, n: int, name: str) -> Index:
+    """Return the distinct pairs (smaller row, larger row) after validation."""
     P = np.asarray([] if pairs is None else pairs)
     if P.size == 0:
         return np.empty((0, 2), dtype=np.intp)
@@ -155,7 +155,7 @@ def _numbers(pairs: Index, n: int) -> Index:
 
 
 def _pairs(pairs: Index, n: int) -> Form:
-    """One on every given pair."""
+    """Return the form with weight one on every given pair."""
     i, j = pairs.T
     ones = np.ones(2 * len(pairs))
     return Form(n, sparse=sp.csr_array((ones, (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n)))

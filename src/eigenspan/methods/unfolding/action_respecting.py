@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..._diagnostics import note
 from ..._parameters import attribute
-from ..._types import Array, Index, TableLike
+from ..._types import Array, Index, TableLike, TargetLike
 from ...data import Input, Sample
 from ...data.y import ActionLabels
 from ...errors import InputError
@@ -87,7 +87,7 @@ class ActionRespectingEmbedding(Unfolding):
 
     _input: ClassVar[Input] = replace(Unfolding._input, y=ActionLabels())
 
-    def fit(self, X: TableLike, y: Any = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike = None) -> Self:
         """Unfold a sequence.
 
         Parameters

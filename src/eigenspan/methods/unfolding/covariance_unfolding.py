@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -166,7 +166,10 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
         found["certificate_"] = within_views(found["certificate_"], n)
         found |= {"embedding_full_": F, "spectrum_": variances, "suggested_dimension_": told, "n_components_": int(d)}
         found |= {"graph_": graphs[0], "y_graph_": graphs[1], "y_map_": two.map, "y_embedding_": two.embedding}
-        return replace(one, attributes={**found, "correlations_": correlations(one.embedding, two.embedding)})
+        return replace(
+            one,
+            attributes={**found, "correlations_": correlations(np.asarray(one.embedding), np.asarray(two.embedding))},
+        )
 
     def _joint_task(self, graphs: list[NeighbourGraph], sizes: list[float]) -> Task:
         """Return the task of both views together."""
@@ -213,7 +216,7 @@ def within_views(certificate: UnfoldingCertificate, n: int) -> UnfoldingCertific
     )
 
 
-def correlations(one: Any, two: Any) -> Array:
+def correlations(one: Array, two: Array) -> Array:
     """Return the correlations of the columns of two centred tables; zero if one has no variance."""
     sizes = np.linalg.norm(one, axis=0) * np.linalg.norm(two, axis=0)
     return np.sum(one * two, axis=0) / np.maximum(sizes, np.finfo(float).tiny)

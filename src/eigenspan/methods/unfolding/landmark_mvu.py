@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ..._diagnostics import note, stage
 from ..._parameters import Count, NotNegative, attribute, parameter
-from ..._types import Array, Index
+from ..._types import Array, Index, Matrix
 from ...data import Sample
 from ...errors import ConvergenceError, DimensionError, InputError, RidgeWarning, warn
 from ...graphs import Landmarks, NeighbourGraph, choose_landmarks, reconstruction_weights
@@ -170,10 +170,10 @@ class LandmarkMVU(Unfolding):
         return Interpolated(held=held, Q=Q, attributes=attributes)
 
     def _choose(self, held: Held, sample: Sample) -> Index:
-        """Landmarks as numbers of groups."""
+        """Return the landmarks as numbers of groups."""
         groups, d = held.groups, self.n_components
         points, wanted = sample.x.values[groups.first], _LANDMARKS if self.landmarks is None else self.landmarks
-        if isinstance(wanted, Landmarks):  # copies of a point are no more landmarks than it is
+        if isinstance(wanted, Landmarks):  # equal rows count as one landmark
             wanted = Landmarks(min(wanted.n, held.n), choice=wanted.choice)
         elif isinstance(wanted, Integral):
             wanted = min(int(wanted), held.n)
@@ -181,15 +181,15 @@ class LandmarkMVU(Unfolding):
             return _enough(np.unique(groups.labels[np.isin(sample.places, wanted)]), points, d)
         return _enough(choose_landmarks(points, wanted, how="maxmin", random_state=self.random_state), points, d)
 
-    def _form(self, graph: NeighbourGraph, points: Any) -> Form:
-        """M."""
+    def _form(self, graph: NeighbourGraph, points: Matrix) -> Form:
+        """Return M."""
         if self.form == "tangent":
             return tangent_alignment(points, graph.lists(), min(self.n_components, points.shape[1]))
         return reconstruction(reconstruction_weights(points, graph.lists(), reg=self.reg))
 
 
-def _enough(chosen: Index, points: Any, d: int) -> Index:
-    """The landmarks, where they determine points in d dimensions."""
+def _enough(chosen: Index, points: Matrix, d: int) -> Index:
+    """Return the landmarks. Raise if they do not determine points in d dimensions."""
     if chosen.size <= d:
         raise DimensionError(
             f"{chosen.size} landmarks span at most {chosen.size - 1} dimensions, fewer than n_components={d}: use at least {d + 1}, and "
@@ -207,18 +207,18 @@ def _enough(chosen: Index, points: Any, d: int) -> Index:
 
 # ---------------------------------------------------------------------- the program of some pairs
 class _Round(NamedTuple):
-    """The program of some pairs, solved; which pairs; and the squared distances of all pairs relative to their bounds."""
+    """Solution of the program of some pairs, the numbers of these pairs, and the squared distances of all pairs over their bounds."""
 
     inner: Solution
     rows: Index
     stretch: Array
 
     def lower(self) -> float:
-        """What is left where the points are shrunk until no pair is broken."""
+        """Return the objective of the points after shrinking them until all pairs keep their bounds: a lower bound."""
         return self.inner.program.variance(self.inner.factor) / max(float(self.stretch.max()), np.finfo(float).tiny)
 
     def upper(self) -> float:
-        """Leaving constraints out can only raise the optimum."""
+        """Return the upper bound of this program, which holds for all pairs: without constraints the optimum can only be larger."""
         return self.inner.upper
 
     @property
@@ -228,7 +228,7 @@ class _Round(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Interpolated(Task):
-    """Points ``Y = Q F``. Of all its pairs a program takes some, all of one bound, and those it breaks most join them."""
+    """Points ``Y = Q F``. Each program has some of the pairs, scaled to one bound; the most violated pairs are added to the next one."""
 
     Q: Array
 
@@ -241,7 +241,7 @@ class Interpolated(Task):
         return np.asarray(self.Q.T @ self.held.groups.masses)
 
     def solve(self, sdp: SDP) -> tuple[Solution, Array]:
-        """Until what all pairs allow is within `tol` of what the chosen ones do."""
+        """Solve programs of more and more pairs until the bounds from all pairs and from the chosen ones agree within `tol`."""
         began, tell = time.monotonic(), sdp.teller(self.objective)
         rows, accuracy, most, least = self.first(np.random.default_rng(sdp.seed)), 1e-2, None, None
         status, history, iteration = "iterations", [], 0
@@ -277,9 +277,9 @@ class Interpolated(Task):
         return self._joined(most, least, iterations=iteration + 1, status=status, history=history)
 
     def _joined(self, most: _Round, least: _Round, **how: Any) -> tuple[Solution, Array]:
-        """The best points and the best weights: points on principal axes, shrunk until no pair at all is broken.
+        """Return the best points, on principal axes and shrunk until all pairs keep their bounds, with the best weights.
 
-        The program has the pairs of the weights and the one that is stretched most, so that its own bound from below is that of all.
+        The program has the pairs of the weights and the pair of largest stretch, so that its lower bound is that of all pairs.
         """
         F, rows, weights = most.inner.factor, least.rows, least.inner.weights
         values, V = dense.eigenpairs(dense.symmetric(F.T @ self.cost @ F), None, "max")
@@ -303,7 +303,7 @@ class Interpolated(Task):
         return Program(directions, np.full(rows.size, unit), self.cost, self.centre)
 
     def stretch(self, Y: Array) -> Array:
-        """Squared distances relative to their bounds, of all pairs."""
+        """Return the squared distances of all pairs relative to their bounds."""
         out = np.empty(len(self.held.pairs))
         for a in range(0, out.size, _BLOCK):
             i, j = self.held.pairs[a : a + _BLOCK].T
@@ -311,7 +311,7 @@ class Interpolated(Task):
         return out / self.held.bounds
 
     def first(self, rng: np.random.Generator) -> Index:
-        """Random pairs, enough to hold every direction."""
+        """Return random pairs, enough to bound every direction."""
         order, count = rng.permutation(len(self.held.pairs)), _FIRST * self.Q.shape[1]
         while count < order.size:
             ratio, _, _ = largest_ratio(self.program(order[:count]), np.ones(count))
@@ -321,7 +321,7 @@ class Interpolated(Task):
         return order[:count]
 
     def next_rows(self, last: _Round) -> Index:
-        """Pairs that carry weight or are nearly taut, and of those broken the worst near every landmark."""
+        """Return pairs with weight or near their bound, and the most violated pairs near every landmark."""
         rows, stretch, weights = last.rows, last.stretch, last.inner.weights
         kept = rows[(weights > 1e-3 * weights.max()) | (stretch[rows] > 0.9)]
         broken = np.setdiff1d(np.flatnonzero(stretch > 1.0 + 1e-6), kept)
@@ -332,10 +332,9 @@ class Interpolated(Task):
 
 
 def interpolation(M: Form, landmarks: Index, W: sp.csr_array) -> Array:
-    """Q, (n, q): values at the landmarks and what minimises M elsewhere, ``Q_u = −M_uu⁻¹ M_ul``. Its rows sum to one where M1 = 0.
+    """Return Q, (n, q), which extends values at the landmarks by minimising M: ``Q_u = −M_uu⁻¹ M_ul``. Rows sum to one if M1 = 0.
 
-    Points that hang on the rest by single edges have freedom left that M does not see: there, with a warning, a little of the
-    Laplacian of the graph W is added.
+    If points with too few edges make M_uu singular, add a small multiple of the Laplacian of the graph W and warn.
     """
     Q = np.zeros((M.n, landmarks.size))
     Q[landmarks, np.arange(landmarks.size)] = 1.0
@@ -347,8 +346,9 @@ def interpolation(M: Form, landmarks: Index, W: sp.csr_array) -> Array:
         Q[free] = _solved(S, free, landmarks)
     except (np.linalg.LinAlgError, ConvergenceError) as found:
         warn(
-            f"The {landmarks.size} landmarks leave some of the other {free.size} points free ({found}): they hang on the rest by too few "
-            "neighbours. A little stiffness was added, which pulls them together. Use more neighbours, or landmarks there too.",
+            f"The {landmarks.size} landmarks do not determine some of the other {free.size} points ({found}), which have too few "
+            "neighbours. A small multiple of the graph Laplacian was added, which pulls them together. Use more neighbours, or landmarks "
+            "near these points.",
             RidgeWarning,
         )
         stiffness = _STIFFNESS * float(S.diagonal().sum()) / W.sum()

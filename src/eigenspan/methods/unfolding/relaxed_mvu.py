@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..._compat import Interval
 from ..._diagnostics import note, stage
 from ..._parameters import Positive, attribute
-from ..._types import Array, Index
+from ..._types import Array, Index, Matrix
 from ...data import Sample
 from ...errors import DisconnectedWarning, warn
 from ...graphs import NeighbourGraph, Policy, conformal_distances
@@ -152,7 +152,7 @@ def without_bridges(over: Index, n: int, pairs: Index, deviations: Array, limit:
     return over[~spared]
 
 
-def edge_deviations(graph: NeighbourGraph, points: Any) -> tuple[Index, Array]:
+def edge_deviations(graph: NeighbourGraph, points: Matrix) -> tuple[Index, Array]:
     """Return the edges (m, 2) of a graph, i < j, and their deviations: mean squared distance of both ends' neighbours from the middle."""
     i, j = sp.triu(graph.undirected(), 1).coords
     D = graph.lists()

@@ -1,4 +1,4 @@
-"""How a semidefinite program is to be solved, and what is said while it is and when it is done."""
+"""Settings for the solution of a semidefinite program, its progress messages and its warnings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ...problem.spectrum import seed_of
 
 Callback = Callable[[dict[str, Any]], None]
 
-#: Parameters of an unfolding that go to the solver as they are.
+#: Parameters of an unfolding that are passed to the solver unchanged.
 _AS_GIVEN = ("tol", "method", "max_iter", "time_limit", "callback", "verbose")
 
 
-#: Dimensions that a low-rank solver is prepared for where the spectrum is to tell them: it adds columns where these are too few.
+#: Initial number of dimensions of a low-rank solver if the spectrum determines it; the solver adds columns if needed.
 _UNTOLD = 3
 
 
@@ -31,15 +31,15 @@ class SDP:
     Attributes
     ----------
     name : str
-        Whose program it is, in what is printed.
+        Name of the method, for progress messages.
     tol : float
         Relative gap of the certificate to reach.
     rank : int
-        Columns that a low-rank solver begins with.
+        Number of columns that a low-rank solver begins with.
     method, max_iter, time_limit, callback, verbose
-        As the unfoldings have them.
-    seed : object
-        Of all that is drawn at random.
+        As in the unfoldings.
+    seed : int
+        Seed of all random choices.
     """
 
     name: str
@@ -54,7 +54,7 @@ class SDP:
 
     @staticmethod
     def of(unfolding: Any) -> SDP:
-        """What the parameters of an estimator say."""
+        """Return the settings from the parameters of an estimator."""
         d, rank = unfolding.n_components, unfolding.rank
         d = _UNTOLD if d == "auto" else d
         return SDP(
@@ -65,16 +65,16 @@ class SDP:
         )
 
     def solve(self, program: Program, **otherwise: Any) -> Solution:
-        """With these settings but for those that are given anew."""
+        """Solve the program with these settings, except for those given here."""
         settings = {name: getattr(self, name) for name in ("tol", "rank", "method", "max_iter", "time_limit")}
         return solve_program(program, **{**settings, "random_state": self.seed, **otherwise})
 
     def time_left(self, began: float) -> float | None:
-        """Of the time limit, for a program that is one of several."""
+        """Return the rest of the time limit for one of several programs."""
         return None if self.time_limit is None else max(self.time_limit - (time.monotonic() - began), 1e-3)
 
     def teller(self, objective: str) -> Callback | None:
-        """What is called with each record of progress."""
+        """Return the function that is called with each record of progress."""
         if not self.verbose:
             return self.callback
 
@@ -89,7 +89,7 @@ class SDP:
         return tell
 
     def report(self, solution: Solution, gap: float, objective: str) -> None:
-        """Note how it ended, and warn unless the optimum is as near as was asked for."""
+        """Record the status, and warn unless the gap is at most `tol`."""
         note(status=solution.status, certified_gap=gap, violation=solution.certificate.violation)
         if solution.status == "certified":
             return
@@ -97,10 +97,10 @@ class SDP:
             "time": f"The time limit of {self.time_limit or 0:g} s was reached",
             "interrupted": "Interrupted",
             "iterations": f"max_iter={self.max_iter} steps were taken",
-            "stalled": "The steps became too short to go on",
+            "stalled": "The steps became too short",
         }
         advice = (
-            "More time will not help: bounds of very different size, or hardly any room between them, stop the steps. Use fewer or other "
+            "More time will not help: the bounds differ too much in size, or the feasible set is too small. Use fewer or other "
             'neighbours, or constraint="slack"'
             if solution.status == "stalled"
             else "Give it more time"

@@ -1,4 +1,4 @@
-"""What an unfolding asks for, as values: the pairs it holds, in which form, and what is maximised; `unfold` solves it."""
+"""Unfolding problems as values: the constrained pairs, the kind of constraint, and the objective. `unfold` solves them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import stage
-from ..._types import Array, Index
+from ..._types import Array, Index, Sparse
 from ...errors import DimensionError, InputError
 from ...graphs import geodesic_table
 from ...graphs.neighbours.contraction import contract
@@ -22,33 +22,33 @@ from ...problem.spectrum import seed_of
 from .solver_settings import SDP
 from .unfolding_certificate import UnfoldingCertificate
 
-#: Sources of shortest paths.
+#: Number of sources of shortest paths.
 _SOURCES = 300
-#: Weight of the edges that tie copies of a row to it, in units of the largest other.
+#: Weight of the edges between equal rows, relative to the largest other weight.
 _STIFF = 1e8
-#: Columns of data, at most, that the search within a band begins at.
+#: Largest number of columns of data that the search within a band may start from.
 _MOST_COLUMNS = 15
-#: Share of the longest edge below which a length is rounding, and its ends coincide: its square is lost beside those of the others.
+#: Share of the longest edge below which a length is rounding error, and its ends are treated as equal.
 _COINCIDENT = 1e-13
-#: Share of an objective below which what remains of it over distinct points is rounding.
+#: Share of an objective below which its restriction to distinct points is rounding error.
 _CANCELLED = 1e-12
-#: Share of a bound by which rounding may break it.
+#: Share of a bound by which rounding errors may exceed it.
 _ROUNDING = 1e-9
-#: Slack at its own price: the squared stretch at which an edge of average weight comes to rest, as a share of an average squared length,
-#: and the linear price in average weights. Weights are very unequal, so both must be strict for the heaviest edges to hold.
+#: Default prices of slack: the squared stretch of an edge of average weight, as a share of an average squared length, and the linear
+#: price in units of the average weight. Weights are very unequal, so both must be strict to constrain the heaviest edges.
 _SQUARED_STRETCH, _LINEAR_PRICE = 0.002, 30.0
 
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """What an unfolding holds: pairs of distinct points and the squares of the lengths between them.
+    """Constrained pairs of distinct points, with the squares of their lengths.
 
     Attributes
     ----------
     groups : Contraction
-        Nodes that coincide, which are one point of the program.
+        Groups of coincident nodes, each of which is one point of the program.
     pairs, bounds : ndarray of shape (p, 2), (p,)
-        Over these points.
+        Pairs of these points, and the squares of their lengths.
     """
 
     groups: Contraction
@@ -56,37 +56,37 @@ class Held:
     bounds: Array
 
     @staticmethod
-    def of(lengths: sp.csr_array, **rule: Any) -> Held:
-        """The edges of an undirected graph of lengths."""
+    def of(lengths: Sparse, **rule: float) -> Held:
+        """Return the edges of an undirected graph of lengths; `rule` is passed to `contract`."""
         lengths = lengths.copy()
         lengths.data[lengths.data <= _COINCIDENT * lengths.data.max(initial=0.0)] = 0.0
         groups, pairs, d = contract(lengths, **rule)
         if groups.first.size == 1:
             raise DimensionError(
-                f"All {lengths.shape[0]} points coincide: every string has length zero, and there is nothing to unfold."
+                f"All {lengths.shape[0]} points coincide: every edge has length zero, and there is nothing to unfold."
             )
         return Held(groups, pairs, d**2)
 
     @property
     def n(self) -> int:
-        """Distinct points."""
+        """Number of distinct points."""
         return int(self.groups.first.size)
 
     @property
     def unit(self) -> float:
-        """The mean of the bounds: a size for rows of a program, in which none overflows or vanishes."""
+        """The mean of the bounds, used to scale the rows of a program against overflow and underflow."""
         return float(self.bounds.mean())
 
     def graph(self, values: Array | float = 1.0) -> sp.csr_array:
-        """Undirected, with these values of the pairs."""
+        """Return the undirected graph of the pairs, with these values."""
         i, j = self.pairs.T
         values = np.broadcast_to(values, i.shape)
         ends = np.concatenate([i, j]), np.concatenate([j, i])
         return sp.csr_array((np.tile(values, 2), ends), shape=(self.n, self.n))
 
 
-def geodesic_start(held: Held, p: int, seed: Any) -> Array:
-    """Landmark Isomap of the pairs: classical MDS of shortest paths from some points, the others by triangulation."""
+def geodesic_start(held: Held, p: int, seed: int) -> Array:
+    """Return the landmark Isomap of the pairs: classical MDS of shortest paths from some points, the others by triangulation."""
     sources = np.random.default_rng(seed).choice(held.n, min(_SOURCES, held.n), replace=False)
     squares = geodesic_table(held.graph(np.sqrt(held.bounds)), sources).astype(np.float64) ** 2
     among = squares[sources]
@@ -97,20 +97,20 @@ def geodesic_start(held: Held, p: int, seed: Any) -> Array:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
-    """What is held, what is maximised, and how the solution of a program becomes points and a proof.
+    """An unfolding problem, with the conversion of a solution of its program into points and a certificate.
 
     Attributes
     ----------
     held : Held
-        The pairs that the certificate is about.
+        The pairs of the certificate.
     objective : str
-        The word for what is maximised.
+        Name of the objective, for messages.
     constraint : {"inequality", "slack", "band"}
-        How pairs are held.
+        Kind of constraint on the pairs.
     contradiction : str
-        What is wrong, and what to do, where the weights prove that no points are so far apart; empty where that cannot be.
+        Advice for the error if the weights prove that no points satisfy the constraints; empty if that cannot happen.
     attributes : dict
-        What the estimator will have besides, by name.
+        Further attributes of the estimator, by name.
     """
 
     held: Held
@@ -120,20 +120,20 @@ class Task:
     attributes: dict[str, Any] = field(default_factory=dict)
 
     def solve(self, sdp: SDP) -> tuple[Solution, Array]:
-        """A solution, and the weights of the pairs that are held."""
+        """Return a solution, and the weights of the constrained pairs."""
         raise NotImplementedError
 
     def gap(self, solution: Solution) -> float:
-        """What `tol` is about."""
+        """Return the relative gap, which `tol` bounds."""
         return solution.gap
 
     def factor(self, solution: Solution) -> Array:
-        """Places (n, r) of all points, about the origin."""
+        """Return the centred coordinates (n, r) of all points."""
         F = solution.factor[self.held.groups.labels]
         return np.asarray(F - F.mean(axis=0))
 
     def certificate(self, solution: Solution, weights: Array) -> UnfoldingCertificate:
-        """The certificate of all rows: pairs of groups, and copies tied to the first of their group."""
+        """Return the certificate of all rows: pairs of groups, and edges between equal rows and the first of their group."""
         groups, m, c = self.held.groups, len(self.held.pairs), solution.certificate
         copies = np.flatnonzero(groups.first[groups.labels] != np.arange(groups.labels.size))
         tied = np.column_stack([groups.first[groups.labels[copies]], copies])
@@ -148,13 +148,13 @@ class Task:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Whole(Task):
-    """One program over all points, in which the rows of the pairs that are held come first.
+    """One program over all points, whose first rows are those of the constrained pairs.
 
     Attributes
     ----------
     program : Program
     interior : ndarray of shape (n, p) or None
-        Places that keep all bounds.
+        Points that satisfy all bounds strictly.
     """
 
     program: Program
@@ -164,13 +164,13 @@ class Whole(Task):
         start = None
         if self.program.is_graph and sdp.method != "dense":
             start = geodesic_start(self.held, sdp.rank, sdp.seed)
-        told = sdp.teller(self.objective)
-        solution = sdp.solve(self.program, start=start, interior=self.interior, callback=told)
+        callback = sdp.teller(self.objective)
+        solution = sdp.solve(self.program, start=start, interior=self.interior, callback=callback)
         return solution, solution.weights
 
 
 def unfold(task: Task, sdp: SDP) -> tuple[Array, dict[str, Any]]:
-    """The factor (n, r) of the Gram matrix, and what the estimator will have of it: ``solution_``, ``certificate_`` and the like."""
+    """Return the factor (n, r) of the Gram matrix, and attributes of the estimator such as ``solution_`` and ``certificate_``."""
     with stage("unfolding"):
         solution, weights = task.solve(sdp)
     if task.contradiction and solution.is_contradiction:
@@ -195,9 +195,9 @@ class Bounds:
     Attributes
     ----------
     constraint, band, price, power
-        As the unfoldings have them.
-    seed : object
-        Of the points whose shortest paths make a price of "auto".
+        As in the unfoldings.
+    seed : int
+        Seed of the choice of points whose shortest paths determine the price "auto".
     """
 
     constraint: str
@@ -208,14 +208,14 @@ class Bounds:
 
     @staticmethod
     def of(unfolding: Any) -> Bounds:
-        """What the parameters of an estimator say."""
+        """Return the bounds from the parameters of an estimator."""
         e = unfolding
         return Bounds(e.constraint, e.band, e.price, int(e.power), seed_of(e.random_state))
 
     def task(
         self, held: Held, points: Array | None, objective: str = "variance", contradiction: str = "", **terms: Any
     ) -> Whole:
-        """To maximise a variance, or another objective by the `terms` of `program`, within these bounds."""
+        """Return the problem of maximising the variance, or another objective by the `terms` of `program`, within these bounds."""
         program = self.program(held, **terms)
         if terms.get("cost") is not None and abs(program.cost).max() <= _CANCELLED * abs(terms["cost"]).max():
             raise InputError(
@@ -240,9 +240,9 @@ class Bounds:
         equal: NDArray[np.bool_] | None = None,
         strings: tuple[Index, Array] | None = None,
     ) -> Program:
-        """The program of these pairs; C over all points, None for the variance; `equal` pairs are equations.
+        """Return the program of these pairs. `cost` is C over all points, None for the variance; `equal` pairs are equations.
 
-        `strings` are bounds from above on some of the pairs besides, which only slack can keep where they contradict an equation.
+        `strings` are additional upper bounds on some of the pairs, which are feasible only with slack if they contradict an equation.
         """
         pairs, bounds, groups = held.pairs, held.bounds, held.groups
         cost = None if cost is None else groups.sum(cost)
@@ -260,7 +260,7 @@ class Bounds:
         return Program.of_pairs(held.n, pairs, bounds, **settings)
 
     def check_memory(self, held: Held, name: str) -> None:
-        """Refuse, before C is written out, what the dense solver would."""
+        """Raise before C is computed if the dense solver would need too much memory."""
         n, p = held.n, len(held.pairs)
         m = p * (2 if self.constraint == "band" else 1)
         require(
@@ -271,14 +271,14 @@ class Bounds:
         )
 
     def _interior(self, held: Held, points: Array | None, program: Program) -> Array | None:
-        """Places that keep all bounds of a band: the data, where they have few enough columns to begin with."""
+        """Return points that satisfy all bounds of a band: the data, if they have few enough columns."""
         if points is None or points.shape[1] > _MOST_COLUMNS or self.constraint != "band":
             return None
         inside = points[held.groups.first]
         return inside if np.all(program.excess(inside) <= _ROUNDING * np.abs(program.bounds)) else None
 
     def _price(self, held: Held, cost: Any) -> float:
-        """ν as given, or such that a small stretch costs what an average edge gains: its weight, were geodesics the distances."""
+        """Return ν: the given value, or the weight of an average edge, estimated from geodesic distances."""
         if self.price != "auto":
             return float(self.price)
         Y = geodesic_start(held, 2, self.seed)

@@ -1,4 +1,4 @@
-"""What an unfolding has to show for itself, in the units of the data."""
+"""Certificates of unfoldings, in the units of the data."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from ..._types import Array, Index
 
 @dataclass(frozen=True, eq=False)
 class UnfoldingCertificate:
-    """What proves an unfolding, in the units of the data.
+    """Certificate of an unfolding: bounds on the optimum and the dual weights that prove them, in the units of the data.
 
-    For `MVU`, `SupervisedMVU` with ``constraint="inequality"`` and for `RelaxedMVU` anyone can recompute both bounds: with V the squared
+    For `MVU`, `SupervisedMVU` with ``constraint="inequality"`` and for `RelaxedMVU` you can recompute both bounds: with V the squared
     distances on `edges` in ``embedding_full_`` (centred, R), ``lower = ‖R‖² / max(V / squared_distances)`` over the edges of positive
-    length and ``upper = weights · squared_distances / λ₂(L(weights))``. The other methods have more to the bounds, and
-    ``solution_.verify()`` recomputes them.
+    length and ``upper = weights · squared_distances / λ₂(L(weights))``. The bounds of the other methods have more terms, which
+    ``solution_.verify()`` recomputes.
 
     Attributes
     ----------
     lower, upper : float
         The largest possible value of the objective lies between the bounds: ⟨C, K⟩, less the price of slack where `constraint` is "slack".
-        ⟨C, K⟩ is the variance Σ‖y_i‖² but for `SMVU1`, `SMVU2` and `ColoredMVU`. Where `constraint` is "band", `lower` is
-        the value attained and `violation` says how far the bounds are broken.
+        ⟨C, K⟩ is the variance Σ‖y_i‖² except for `SMVU1`, `SMVU2` and `ColoredMVU`. If `constraint` is "band", `lower` is
+        the value attained and `violation` the excess over the bounds.
     gap : float
         ``(upper − lower) / |upper|``; for `LaplacianMVU` ``(upper − lower) / variance``, since most of its objective can be the price of
         what no smooth function can follow.
     violation : float
         Largest excess over a squared distance, relative to it.
     edges : ndarray of shape (m, 2)
-        The pairs that are constrained, as rows of ``embedding_full_``: with ``landmarks=`` or ``disconnected="largest"`` these are not
-        the rows of X, but ``graph_.rows`` says which they are. Copies of a row are tied to it by edges of length zero.
+        The pairs that are constrained, as rows of ``embedding_full_``: with ``landmarks=`` or ``disconnected="largest"``
+        ``graph_.rows`` holds their rows in X. Edges of length zero connect equal rows.
     squared_distances : ndarray of shape (m,)
     weights : ndarray of shape (m,)
-        Dual weights (tensions) of the upper bounds, or of the equations of `SMVU1` and `LaplacianMVU`, where they have either sign; an edge
-        that is not stretched to its length has weight zero.
+        Dual weights (tensions) of the upper bounds, or of the equations of `SMVU1` and `LaplacianMVU`, where they may be negative; an
+        edge shorter than its bound has weight zero.
     weights_below : ndarray of shape (m,) or None
-        Those of the lower bounds of a band.
+        Dual weights of the lower bounds of a band.
     status : {"certified", "iterations", "time", "interrupted", "stalled"}
         Why the solver stopped.
     constraint : {"inequality", "slack", "band"}
     equal_edges : ndarray of shape (q, 2, 2) or None
-        Of `ActionRespectingEmbedding`: two pairs of rows each, whose distances are equal.
+        In `ActionRespectingEmbedding`, two pairs of rows each, whose distances are equal.
     weights_equal : ndarray of shape (q,) or None
-        Their weights w, of either sign: with the Laplacian of the first pairs at w and that of the second at −w added to L(weights),
+        Their weights w, which may be negative: with the Laplacian of the first pairs at w and that of the second at −w added to L(weights),
         ``weights · squared_distances / λ₂`` is the upper bound.
     """
 
