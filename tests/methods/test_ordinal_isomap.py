@@ -140,5 +140,5 @@ def test_landmarks_are_the_sample_that_is_fitted(roll: Any) -> None:
 
 def test_no_kernel_stands_for_an_order(roll: Any) -> None:
     found = es.OrdinalIsomap(2, n_neighbors=7).fit(roll[0][:200])
-    with pytest.raises(InputError, match="keeps the order of distances"):
+    with pytest.raises(InputError, match="preserves the order of distances"):
         es.equivalent_kernel(found)

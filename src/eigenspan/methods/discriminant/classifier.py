@@ -135,7 +135,8 @@ class ScoredClassifier(ClassifierMixin):
         -------
         ndarray of shape (n_points,)
         """
-        return np.asarray(self.classes_[self._scores(X).argmax(axis=1)])
+        best = self._scores(X).argmax(axis=1)  # first, because it raises NotFittedError
+        return np.asarray(self.classes_[best])
 
 
 class DiscriminantClassifier(ScoredClassifier):
