@@ -212,7 +212,10 @@ def test_tables_that_are_none() -> None:
     with pytest.raises(ValueError, match="expecting 8 features"):
         es.PCA().fit(X).transform(cut(X[:, :5], 700))
     wrong = da.from_delayed(dask.delayed(X[:10]), (12, X.shape[1]), float)
-    with dask.config.set(scheduler="threads"), pytest.raises(InputError, match="10 rows, but its chunks in Dask say 12"):
+    with (
+        dask.config.set(scheduler="threads"),
+        pytest.raises(InputError, match="10 rows, but its chunks in Dask say 12"),
+    ):
         es.PCA().fit(wrong)
 
 

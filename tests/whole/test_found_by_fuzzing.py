@@ -21,7 +21,7 @@ from eigenspan.numerics.factor.pivoted import pivoted_cholesky
 from eigenspan.problem import Kernel, kernel_rows
 from eigenspan.problem.forms import local_alignment as alignment
 from helpers import angle, cloud, pairwise, quietly, reports, says
-from metamorphic.data import clusters, duplicates, grid, heavy_tails, outlier
+from metamorphic.data import clusters, dimmed, duplicates, grid, heavy_tails, outlier
 
 
 @pytest.mark.parametrize(
@@ -476,3 +476,11 @@ def test_kernel_values_whose_squares_overflow(method: Any) -> None:
     fitted = method(1, kernel="linear").fit(X, np.arange(30) % 3)
     same = method(1, kernel="linear").fit(X / 1e77, np.arange(30) % 3)
     assert angle(fitted.embedding_, same.embedding_) < 1e-6
+
+
+def test_layers_of_distortions_keep_the_digits_of_an_outlier() -> None:
+    X = outlier(4, 3, seed=583)
+    fitted = es.DistortionDiscriminantAnalysis(2, distortions=dimmed).fit(X)
+    np.testing.assert_allclose(fitted.eigenvalues_, [100.052404, 99.947577], rtol=1e-6)
+    moved = es.DistortionDiscriminantAnalysis(2, distortions=dimmed).fit(X + [1e4, 3e4, -2e4])
+    np.testing.assert_allclose(np.abs(moved.embedding_), np.abs(fitted.embedding_), atol=1e-5)

@@ -15,7 +15,7 @@ from ..._parameters import ArrayLike, Count, NotNegative, attribute
 from ..._types import Array, Floats, Index, Matrix, TableLike, VectorLike
 from ...data import Input, Points, Sample, read_new
 from ...data.distorted_samples import Copies, DistortedCopies, copies_of, functions_of
-from ...data.rows.storage import in_precision_of
+from ...data.rows.storage import in_precision_of, is_tall
 from ...errors import DimensionError, InputError
 from ...numerics.memory import require
 from ...problem import Fitted, Map
@@ -210,7 +210,8 @@ class DistortionDiscriminantAnalysis(SpectralReducer):
         # With `alignment`, the signal shifted in time is a distorted copy too.
         shifted = [replace(stretches, rows=stretches.rows + s)(Y) for s in range(-shift, shift + 1) if s]
         opca = OrientedPCA(size, ridge=self.ridge, solver=self.solver, random_state=self.random_state)
-        return opca._fit(Sample(Points(stretches(Y)), Copies((*map(stretches, copies), *shifted))))
+        signals = stretches(Y)
+        return opca._fit(Sample(Points(signals, is_tall(signals)), Copies((*map(stretches, copies), *shifted))))
 
 
 @dataclass(frozen=True, eq=False)
