@@ -148,7 +148,7 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
                 graphs.append(Connected(self.disconnected).take(reduced)[0].graph)
                 if not graphs[-1].distances.data.any():
                     raise DimensionError(
-                        f"All {view.n} points coincide: every string has length zero, and there is nothing to unfold."
+                        f"All {view.n} points coincide: every edge has length zero, and there is nothing to unfold."
                     )
         n, d = sample.n, self.n_components
         check_count(d, n)
