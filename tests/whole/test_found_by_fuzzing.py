@@ -482,5 +482,5 @@ def test_layers_of_distortions_keep_the_digits_of_an_outlier() -> None:
     X = outlier(4, 3, seed=583)
     fitted = es.DistortionDiscriminantAnalysis(2, distortions=dimmed).fit(X)
     np.testing.assert_allclose(fitted.eigenvalues_, [100.052404, 99.947577], rtol=1e-6)
-    moved = es.DistortionDiscriminantAnalysis(2, distortions=dimmed).fit(X + [1e4, 3e4, -2e4])
+    moved = es.DistortionDiscriminantAnalysis(2, distortions=dimmed).fit(X + np.array([1e4, 3e4, -2e4]))
     np.testing.assert_allclose(np.abs(moved.embedding_), np.abs(fitted.embedding_), atol=1e-5)
