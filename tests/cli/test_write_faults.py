@@ -109,10 +109,11 @@ def test_file_size_limit_keeps_old_files(arguments: list[str], here: Path) -> No
 # ---------------------------------------------------------------------- signals
 #: Runs a command that receives a signal when the chosen call of `to_csv` begins.
 DRIVER = """
-import os, sys
+import os, signal, sys
 import pandas as pd
 import eigenspan.cli.files.parts as parts
 number, call, *arguments = sys.argv[1:]
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # it is ignored if nohup started the tests
 if "-" not in arguments:
     parts._ROWS, parts.available_memory = 20, lambda: 1000
 real, calls = pd.DataFrame.to_csv, []

@@ -106,5 +106,5 @@ def test_nor_a_number_of_axes_from_it(number: str) -> None:
 
 def test_nor_an_equivalent_kernel() -> None:
     X = counts((300, 40)).toarray()
-    with pytest.raises(InputError, match="would centre"):
+    with pytest.raises(InputError, match="no equivalent kernel"):
         es.theory.equivalent_kernel(es.PCA(2, center=False).fit(X), X)

@@ -347,25 +347,29 @@ def full(raw: Any, write: Any, data: Any) -> int:
 def test_signals_end_a_command_like_ctrl_c() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         cleaned = []
-        with pytest.raises(SystemExit) as raised, ended_like_ctrl_c():
-            try:
-                signal.raise_signal(number)
-            except KeyboardInterrupt:
-                cleaned.append(number)
+        before = signal.signal(number, signal.SIG_DFL)  # it is ignored if nohup started the tests
+        try:
+            with pytest.raises(SystemExit) as raised, ended_like_ctrl_c():
+                try:
+                    signal.raise_signal(number)
+                except KeyboardInterrupt:
+                    cleaned.append(number)
+            assert signal.getsignal(number) is signal.SIG_DFL
+        finally:
+            signal.signal(number, before)
         assert cleaned == [number]
         assert raised.value.code == 128 + number
-        assert signal.getsignal(number) is signal.SIG_DFL
 
 
 @posix
 def test_ignored_signals_stay_ignored() -> None:
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:
         with ended_like_ctrl_c():
             signal.raise_signal(signal.SIGHUP)
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_signals_are_not_changed_in_other_threads() -> None:

@@ -107,6 +107,10 @@ WEIGHTS: Values = {
     "Paths": es.PathSimilarity,
     "Paths-edges": lambda: es.PathSimilarity(pairs="edges"),
 }
+AFFINITIES: Values = {
+    **plain("neighbours", "heat", "local"),
+    **{name: WEIGHTS[name] for name in ("Heat", "LocalScaling", "Powered")},
+}
 LANDMARKS: Values = {
     "number": lambda: 20,
     "array": lambda: ROWS,
@@ -179,6 +183,7 @@ VALUES: dict[str, Values] = {
     "graph": GRAPHS,
     "kernel": KERNELS,
     "weights": WEIGHTS,
+    "affinity": AFFINITIES,
     "landmarks": LANDMARKS,
     "metric": METRICS,
     "metric_params": {"{'p': 3}": lambda: {"p": 3}},
