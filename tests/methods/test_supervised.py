@@ -316,7 +316,11 @@ def test_ssdr_takes_one_class_which_says_what_belongs_together(data: Any) -> Non
         ({"cannot_link": [[0, 200]]}, None, r"rows 0 to 200, but X has rows 0 to 119"),
         ({"cannot_link": [[-1, 3]]}, None, r"rows -1 to 3"),
         ({"must_link": [[4, 4]]}, None, r"row 4 with itself"),
-        ({"must_link": [[4, 8], [0, 1]], "cannot_link": [[8, 4]]}, None, r"1 pairs, the first \(4, 8\), are in must_link and in cannot_link"),
+        (
+            {"must_link": [[4, 8], [0, 1]], "cannot_link": [[8, 4]]},
+            None,
+            r"1 pairs, the first \(4, 8\), are in must_link and in cannot_link",
+        ),
         ({"must_link": [[0, 1]]}, "y", r"1 pairs of must_link, the first \(0, 1\), contradict"),
         ({"cannot_link": [[0, 4]]}, "y", r"1 pairs of cannot_link, the first \(0, 4\), contradict"),
         ({"must_link": []}, None, r"needs pairs, but 0 labelled"),
