@@ -407,10 +407,12 @@ def neighbours(P: Any, codes: Any, k: int, same: bool) -> Graph:
 
 def locally(p: Any, P: Any, codes: Any) -> tuple[Array, Array]:
     """Return the costs of LFDA."""
-    if p["affinity"] == "local":
-        near = all_pairs(es.LocalScaling(p["n_neighbors"] or 7), P, codes)
-    else:
+    rule = p["affinity"]
+    if isinstance(rule, str) and rule == "neighbours":
         near = np.isfinite(neighbours(P, codes, p["n_neighbors"] or 3, True).lengths).astype(float)
+    else:
+        local = isinstance(rule, str) and rule == "local"
+        near = all_pairs(es.LocalScaling(p["n_neighbors"] or 7) if local else rule, P, codes)
     known = codes >= 0
     counts = np.bincount(codes[known])[np.where(known, codes, 0)] + 0.0
     other = known[:, None] & known & (codes[:, None] != codes)

@@ -107,7 +107,7 @@ WEIGHTS: Values = {
     "Paths": es.PathSimilarity,
     "Paths-edges": lambda: es.PathSimilarity(pairs="edges"),
 }
-AFFINITIES: Values = {
+NEARNESS: Values = {
     **plain("neighbours", "heat", "local"),
     **{name: WEIGHTS[name] for name in ("Heat", "LocalScaling", "Powered")},
 }
@@ -183,7 +183,7 @@ VALUES: dict[str, Values] = {
     "graph": GRAPHS,
     "kernel": KERNELS,
     "weights": WEIGHTS,
-    "affinity": AFFINITIES,
+    "affinity": NEARNESS,
     "landmarks": LANDMARKS,
     "metric": METRICS,
     "metric_params": {"{'p': 3}": lambda: {"p": 3}},
