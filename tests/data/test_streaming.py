@@ -17,8 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import eigenspan as es
-from eigenspan.data.rows.centred_rows import CentredRows
-from eigenspan.data.rows.chunked_sums import groups_of_blocks
+from eigenspan.data.rows.block_passes import CentredRows, groups_of_blocks
 from eigenspan.data.rows.moments import Moments, Sums
 from eigenspan.data.rows.storage import NUMBERS, ROWS, on_disk
 from eigenspan.errors import DimensionError, InputError, LabelError, LabelWarning
@@ -81,10 +80,10 @@ def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     whole = Sums.of(X, codes, 4)
     monkeypatch.setattr("eigenspan.data.rows.storage.ROWS", 257)
     monkeypatch.setattr("eigenspan.data.rows.storage.NUMBERS", 1000)
-    monkeypatch.setattr("eigenspan.data.rows.chunked_sums.NUMBERS", 1000)
+    monkeypatch.setattr("eigenspan.data.rows.block_passes.NUMBERS", 1000)
     some = []
     for threads in (1, 3):
-        monkeypatch.setattr("eigenspan.data.rows.chunked_sums.workers", lambda threads=threads: threads)
+        monkeypatch.setattr("eigenspan.data.rows.block_passes.workers", lambda threads=threads: threads)
         some.append(Sums.of(X, codes, 4))
     for part in ("labelled", "rest"):
         one, two, reference = (getattr(sums, part) for sums in (*some, whole))
@@ -95,19 +94,29 @@ def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     assert whole.rest.n == np.sum(codes < 0)
 
 
+def sure(X: np.ndarray, k: int) -> bool:
+    """Return whether products of the standardised columns give k directions."""
+    spread = X.std(axis=0)
+    return Moments.of(X / np.where(spread > 1e-13 * np.abs(X.mean(axis=0)), spread, 1.0)).leads(k)
+
+
 def test_sure_dimensions_are_counted() -> None:
     X, _ = cloud()
-    assert Moments.of(X).spans(12)
+    assert sure(X, 12)
+    assert Moments.of(X).is_full
     redundant = np.column_stack([X, X[:, 0] + X[:, 1], np.full(600, 3.3)])
-    assert Moments.of(redundant).spans(12)
-    assert not Moments.of(redundant).spans(13)
+    assert sure(redundant, 12)
+    assert not sure(redundant, 13)
+    assert not Moments.of(redundant).is_full
     tiny = X * np.logspace(0, -9, 12)
-    assert Moments.of(tiny).spans(12)
-    assert Moments.of(tiny[:5]).spans(4)
-    assert not Moments.of(tiny[:5]).spans(5)
+    assert sure(tiny, 12)
+    assert Moments.of(tiny).is_full
+    assert not Moments.of(tiny).leads(12)
+    assert sure(tiny[:5], 4)
+    assert not sure(tiny[:5], 5)
     thin = np.column_stack([X[:, :3] @ np.random.default_rng(1).standard_normal((3, 12)), np.full(600, 3.3)])
-    assert Moments.of(thin).spans(3)
-    assert not Moments.of(thin).spans(4)
+    assert sure(thin, 3)
+    assert not sure(thin, 4)
 
 
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 600, 40_001])

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris
 
 import eigenspan as es
-from eigenspan.data.rows import chunked_sums as strips
+from eigenspan.data.rows import block_passes as strips
 from eigenspan.data.rows.moments import Moments
 from eigenspan.errors import InputError
 from helpers import angle

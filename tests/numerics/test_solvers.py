@@ -53,8 +53,7 @@ from eigenspan.problem import (
     solve,
 )
 from eigenspan.problem.forms import between, centring, degree, laplacian, reconstruction, within
-from eigenspan.problem.orientation import relative_gap, sign_of
-from eigenspan.problem.spectrum import participation, warn_if_localised
+from eigenspan.problem.spectrum import participation, relative_gap, sign_of, warn_if_localised
 from helpers import angle
 
 SOLVERS: dict[str, Solver] = {

@@ -15,7 +15,7 @@ from eigenspan.errors import DegenerateWarning
 from eigenspan.numerics.eigen import dense
 from eigenspan.numerics.factor.pivoted import first_largest
 from eigenspan.problem import Features, Form, Spectrum, TraceProblem, diagonal, solve
-from eigenspan.problem.orientation import EQUAL, orientation_of, rotation_of, sign_of, ties_of
+from eigenspan.problem.spectrum import EQUAL, orientation_of, rotation_of, sign_of, ties_of
 from kernel_arrays import SAME, Table, embed, tables
 
 Array = NDArray[np.float64]

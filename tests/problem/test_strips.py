@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eigenspan.data.rows import chunked_sums as strips
-from eigenspan.data.rows.centred_rows import CentredRows
+from eigenspan.data.rows import block_passes as strips
+from eigenspan.data.rows.block_passes import CentredRows
 from eigenspan.data.rows.moments import Moments
 from eigenspan.numerics.threads import threads
 

@@ -85,8 +85,6 @@ LONG = {
     "cli/options.py:preparing": 41,
     "methods/discriminant/lda.py:_pose_shrunk": 18,
     "methods/variance/oriented_pca.py:_pose": 18,
-    "problem/basis.py:kernel": 43,
-    "problem/row_space.py:row_space": 42,
     "report/comparison_report.py:report_of": 43,
 }
 

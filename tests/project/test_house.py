@@ -26,11 +26,11 @@ LIMITS: dict[str, float] = {
     "signatures with Any in the engine, %": 6.5,
     "signatures with Any in the input, %": 6.0,
     "repeated module names": 0,
-    "public names with two homes": 2,
+    "public names with two homes": 0,
     "names that two packages export": 0,
     "lines that only name a parameter": 0,
     "code lines of the engine": 26_200,
-    "code lines of the longest function": 43,
+    "code lines of the longest function": 40,
 }
 COUNTERS: dict[str, Callable[[], float]] = {
     "own classes of a method, median": lambda: source.base_classes()[0],

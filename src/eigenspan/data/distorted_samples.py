@@ -82,7 +82,7 @@ def copies_of(
         yield _checked(copy, X, name, "returned", first)
 
 
-def functions_of(distortions: object) -> tuple[Distortion, ...]:
+def distortion_functions(distortions: object) -> tuple[Distortion, ...]:
     """Return the functions in a parameter that holds one, several or none."""
     if distortions is None:
         return ()

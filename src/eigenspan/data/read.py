@@ -1,4 +1,4 @@
-"""Validation of X and y by the kinds that a method declares.
+"""Validation of X and y by the kinds that a method declares, with errors for tables that scikit-learn would convert silently.
 
 No other module tests parameters for the value ``"precomputed"``, which means that X holds pairs of points.
 """
@@ -13,16 +13,16 @@ from typing import Any, Literal, Protocol, cast
 import numpy as np
 import scipy.sparse as sp
 
+from .._checks import kinds_of, refuse_complex, refuse_no_table
 from .._compat import BaseEstimator, validated
 from .._parameters import Declared
 from .._types import Matrix, TableLike, TargetLike
-from ..errors import GraphError
+from ..errors import GraphError, InputError
 from ..numerics.memory import is_lazy, refuse_lazy
 from ..numerics.nearest.metric import as_metric
 from .rows.dask_rows import LazyRows, lazy_table
 from .rows.storage import is_tall, on_disk, refuse_out_of_range
 from .sample import Sample
-from .table_checks import checked_rows, refuse_equal_names
 from .x import Affinities, Distances, KernelValues, Pairs, Points, XKind, as_rows
 from .y import LazyReader, Reader
 
@@ -132,7 +132,7 @@ def read(
     if lazy:
         _refuse_lazy_rows(estimator, accepted, X)
     one_pass = accepted.one_pass and points and is_tall(X)
-    twin = _twin(estimator)
+    twin = cast(BaseEstimator, copy.copy(estimator))  # the estimator itself is not changed until the fit has succeeded
     values = checked_rows(twin, X, accepted.sparse, accepted.missing, finite=not one_pass, least=2)
     x: XKind
     if isinstance(accepted.kind, type) and issubclass(accepted.kind, Pairs):
@@ -155,7 +155,7 @@ def _read_lazy(
     """Return rows of a Dask collection as a sample. Only the names and types of the columns are checked here."""
     rows = lazy_table(X)
     refuse_equal_names(_outline(rows))
-    twin = _twin(estimator)
+    twin = cast(BaseEstimator, copy.copy(estimator))
     validated(twin, _outline(rows), reset=True, values=False)
     target = None
     if isinstance(accepted.y, LazyReader):
@@ -196,15 +196,13 @@ class Accepts(Protocol):
     def _accepted(self) -> Accepted: ...
 
 
-def _twin(estimator: object) -> BaseEstimator:
-    """Return a shallow copy: the estimator itself is not changed until the fit has succeeded."""
-    return cast(BaseEstimator, copy.copy(estimator))
-
-
 def read_part(estimator: Accepts, X: TableLike, *, first: bool) -> tuple[Matrix, dict[str, object]]:
     """Return rows that are added to a fit, and the attributes that scikit-learn defines for X. Sums over the rows check for NaN."""
     accepted = estimator._accepted()
-    finite, twin = not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)), _twin(estimator)
+    finite, twin = (
+        not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)),
+        cast(BaseEstimator, copy.copy(estimator)),
+    )
     return checked_rows(twin, X, accepted.sparse, accepted.missing, finite=finite, reset=first), _seen(twin)
 
 
@@ -287,3 +285,109 @@ def refuse_two_metrics(graph: object, metric: object, parameters: dict[str, obje
             f"{given} and graph={shown} specify different metrics. Give the metric in the graph, as in "
             "KNN(10, metric=...), or leave graph= out and set n_neighbors= and metric=."
         )
+
+
+# ---------------------------------------------------------------------- tables of numbers
+def checked_rows(
+    estimator: BaseEstimator,
+    X: TableLike,
+    sparse: bool = False,
+    missing: Literal["refuse", "allow"] = "refuse",
+    *,
+    finite: bool = True,
+    dtype: type | tuple[type, ...] = (np.float64, np.float32),
+    reset: bool = True,
+    least: int = 1,
+) -> Matrix:
+    """Return X as an array or a CSR matrix of numbers, as scikit-learn validates it. Raise also where scikit-learn would convert silently.
+
+    Parameters
+    ----------
+    sparse : bool
+        Sparse X is accepted.
+    missing : {"refuse", "allow"}
+        What to do with NaN.
+    finite : bool
+        Look for NaN and infinity.
+    reset : bool
+        Remember the number and names of the columns on the estimator, instead of comparing them.
+    least : int
+        Smallest number of rows.
+    """
+    refuse_lazy(X)
+    refuse_disguised(X)
+    refuse_equal_names(X)
+    formats, allowed = "csr" if sparse else False, finite if missing == "refuse" else "allow-nan"
+    rule: dict[str, Any] = {"dtype": dtype, "accept_sparse": formats, "ensure_all_finite": allowed}
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn sums X to find values that are not finite
+            return validated(estimator, X, reset=reset, ensure_min_samples=least, **rule)
+    except ValueError:
+        _explain_refusal(X)
+        raise
+
+
+def refuse_disguised(X: Any) -> None:
+    """Raise if X is no table, or if numpy would convert it to numbers of another meaning: masked values, complex numbers, dates."""
+    if X is not None:
+        refuse_no_table(X)
+    if np.ma.isMaskedArray(X):
+        raise InputError(
+            f"X is a masked array, with {int(np.ma.count_masked(X))} of {X.size} values masked, and what lies under a mask would be taken "
+            "for data: pass X.filled(np.nan), or fill the values in first."
+        )
+    kinds = kinds_of(X)
+    refuse_complex(kinds, "X", InputError)
+    if any(getattr(kind, "kind", "") in "mM" and getattr(kind, "kind", "") for kind in kinds):
+        raise InputError(
+            "X holds dates or times, whose size depends on their unit: turn them into numbers that mean something first."
+        )
+
+
+def refuse_equal_names(X: Any) -> None:
+    """Raise if two columns share a name: columns of new rows are matched by name."""
+    names = getattr(X, "columns", None)
+    if names is None or getattr(names, "is_unique", True):
+        return
+    twice = [repr(name) for name in names[names.duplicated()].unique()]
+    listed = ", ".join(twice[:5]) + (", …" if len(twice) > 5 else "")
+    raise InputError(
+        f"X has {len(names)} columns with {names.nunique()} different names: {listed} occur more than once, and columns are matched by "
+        "name. Rename them, or pass X.to_numpy()."
+    )
+
+
+def _explain_refusal(X: Any) -> None:
+    """Raise an error that names the reason why X could not be converted to numbers, if it is known."""
+    if X is None:
+        raise InputError("X is None: pass a table of numbers with one row per point.") from None
+    if getattr(X, "shape", ())[1:] == (0,):
+        raise InputError(
+            f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: the table has no columns."
+        ) from None
+    kinds = kinds_of(X)
+    others = [j for j, kind in enumerate(kinds) if getattr(kind, "kind", "O") not in "biufc"]
+    if hasattr(X, "columns"):
+        count, columns = len(kinds), [(j, X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]) for j in others]
+    else:
+        values = np.array(X, dtype=object) if others or not kinds else np.empty(0)
+        count, columns = values.shape[-1], list(enumerate(values.T)) if values.ndim == 2 else []
+    words = {j: word for j, column in columns if (word := next(filter(_is_word, column), None)) is not None}
+    if words:
+        j, word = next(iter(words.items()))
+        name = repr(X.columns[j]) if hasattr(X, "columns") else j
+        raise InputError(
+            f"Column {name} of X holds text, such as {str(word)!r:.40}, as do {len(words)} of {count} columns in all, and numbers are "
+            "needed: leave such columns out, or turn them into numbers (pandas.get_dummies, OneHotEncoder)."
+        ) from None
+
+
+def _is_word(value: object) -> bool:
+    """Return True for text that cannot be converted to a number."""
+    if not isinstance(value, str | bytes):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False

@@ -14,8 +14,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import check_array
 
 from ..data.pair_tables import accept_distances
-from ..data.read import is_precomputed
-from ..data.table_checks import refuse_disguised
+from ..data.read import is_precomputed, refuse_disguised
 from ..errors import DimensionError, InputError, PrecisionWarning, warn
 from ..numerics.memory import refuse_lazy, require
 from ..numerics.nearest.engines import choose

@@ -2,11 +2,10 @@
 
 from .class_graphs import allies, class_indicator, class_pairs, rivals, slice_edges, slices
 from .landmarks import Landmarks, choose_landmarks, suggested_landmarks
-from .neighbours.accept import affinity_graph, as_graph, distance_graph
 from .neighbours.closed import ClosedClasses
 from .neighbours.connect import Needs, Policy, check_weights_connect, components, ensure_connected
 from .neighbours.geodesics import conformal_distances, geodesic_distances, geodesic_table, require_geodesics
-from .neighbours.graph import KNN, NeighbourGraph, Radius, check_n_neighbors
+from .neighbours.graph import KNN, NeighbourGraph, Radius, affinity_graph, as_graph, check_n_neighbors, distance_graph
 from .neighbours.spanning_trees import MST
 from .weights.path_similarity import PathSimilarity
 from .weights.reconstruction_weights import reconstruction_weights

@@ -10,8 +10,7 @@ from ..data.x import Affinities, Distances, Pairs, Points
 from ..errors import InputError
 from .distributed.landmark_pool import lazy_landmarks
 from .landmarks import Landmarks, LandmarksLike, choose_landmarks
-from .neighbours.accept import affinity_graph, as_graph, distance_graph
-from .neighbours.graph import NeighbourGraph
+from .neighbours.graph import NeighbourGraph, affinity_graph, as_graph, distance_graph
 
 
 def neighbour_graph(

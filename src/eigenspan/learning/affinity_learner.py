@@ -14,8 +14,8 @@ from .._compat import ClassNamePrefixFeaturesOutMixin, TransformerMixin, fit_con
 from .._diagnostics import collect, note, stage
 from .._parameters import Count, Declared, Marker, Tolerance, attribute
 from .._types import Array, TableLike, VectorLike
+from ..data.read import checked_rows
 from ..data.rows.storage import in_precision_of, refuse_out_of_range, warn_of_rounded_columns
-from ..data.table_checks import checked_rows
 from ..data.y import read_classes
 from ..errors import ConvergenceWarning, DimensionError, LabelError, warn
 from ..methods.base.table import besides

@@ -15,9 +15,8 @@ from .._compat import ClassifierMixin, fit_context
 from .._diagnostics import collect, note, stage
 from .._parameters import Count, Declared, Marker, Positive, Tolerance, attribute, parameter
 from .._types import Array, Index, Matrix, TableLike, VectorLike
-from ..data.read import is_precomputed
+from ..data.read import checked_rows, is_precomputed
 from ..data.rows.storage import refuse_out_of_range
-from ..data.table_checks import checked_rows
 from ..data.x import KernelValues, as_rows
 from ..data.y import read_classes
 from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelError, warn

@@ -46,7 +46,6 @@ from ..problem.forms import (
     total,
     within,
 )
-from ..problem.scatters import written_out
 from .base.contract import Kernels, LandmarkRows, SpectralReducer, axes, check_neighbours, is_single, neighbours_sought
 from .base.graph_embedding import Graph, barycentric, check_given
 from .base.reductions import Connected, Distinct, Neighbours, fit_posed
@@ -114,7 +113,7 @@ class _Forms:
 
     def _of_rows(self, name: str) -> Form:
         if name in ("variance", "identity"):
-            return written_out(centring(self.whole.n)) if name == "variance" else identity(self.whole.n)
+            return centring(self.whole.n).over_samples() if name == "variance" else identity(self.whole.n)
         codes = self.whole.y.codes
         if name == "class_laplacian":
             return laplacian(class_graph(codes))

@@ -10,12 +10,11 @@ from .form import Form, diagonal, factor_gram, gram, identity
 from .kernels import Kernel, KernelRows, gram_matrix, kernel_rows
 from .map import Map, Raw
 from .nystrom import NystromFeatures
-from .orientation import orientation_of, sign_of
 from .pairwise import Pairwise
 from .pose import Posed, TraceProblem, TraceRatio, as_solved, pose, share_of, solve, with_ridge
 from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, Whitened
 from .scatters import Scatters
-from .spectrum import Spectrum
+from .spectrum import Spectrum, orientation_of, sign_of
 
 __all__ = [
     "Axes",

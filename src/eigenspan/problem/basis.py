@@ -22,8 +22,8 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from .._diagnostics import note, stage
-from .._types import Array, Matrix, RandomState
-from ..data.rows.centred_rows import CentredRows
+from .._types import Array, Index, Matrix, RandomState
+from ..data.rows.block_passes import CentredRows, weighted_sum
 from ..data.rows.dask_rows import LazyRows
 from ..data.rows.moments import Moments, Sums
 from ..data.rows.row_storage import held
@@ -35,13 +35,12 @@ from ..numerics.eigen import dense
 from ..numerics.eigen.centred import Centred, Partners, column_means, leading_axes
 from ..numerics.memory import human_bytes, require
 from .distributed_quadratic import lazy_quadratic
-from .form import Form
+from .form import AnyClasses, Form
 from .kernels import feature_axes, gram_matrix, kernel_rows, schur_share, warn_of_hidden_directions, warn_of_lost_digits
 from .map import Map, Raw
-from .orientation import TIED, relative_gap
-from .row_space import factor_axes, row_space, row_space_memory, scatter_axes, weighted_sum
-from .scatters import AnyClasses, Scatters, split, written_out
-from .spectrum import Spectrum, seed_of
+from .row_space import factor_axes, row_space, row_space_memory, scatter_axes
+from .scatters import Scatters
+from .spectrum import TIED, Spectrum, relative_gap, seed_of
 
 Extension = Callable[[Array, Spectrum], Map]
 
@@ -64,7 +63,7 @@ class Samples:
         return self
 
     def restrict(self, M: Form) -> Form:
-        return written_out(M)
+        return M.over_samples()
 
     def constant(self) -> Array | None:
         return np.ones((self.n, 1))
@@ -188,10 +187,10 @@ class Features:
     def about(self, M: Form) -> Features:
         """Move the origin to the mean with weights M 1, or to the mean of all rows if these are zero."""
         if self.sums is None:
-            return self.centred(masses_of(written_out(M)))
-        scatters, rest = split(M)
+            return self.centred(M.over_samples().masses())
+        scatters, rest = M.split()
         if rest is not None and not rest.kills_constant:
-            return replace(self.centred(masses_of(written_out(M))), sums=None)
+            return replace(self.centred(M.over_samples().masses()), sums=None)
         labelled = any(P.kind == "labelled" for _, P in scatters)
         return replace(self, offset=self.sums.labelled.mean) if labelled else self
 
@@ -206,12 +205,12 @@ class Features:
     def restrict(self, M: Form) -> Form:
         """Return ``Z'MZ`` as a dense form over the coordinates, with class scatters from the sums of the basis, if it has them."""
         if self.sums is None:
-            return self._over_rows(written_out(M))
-        scatters, rest = split(M)
+            return self._over_rows(M.over_samples())
+        scatters, rest = M.split()
         found = [a * self.scatters.value(P.kind) for a, P in scatters if P.classes in (self.classes, None)]
         others = tuple((a, P) for a, P in scatters if P.classes not in (self.classes, None))
         if others:
-            more = written_out(Form(M.n, pairs=others, psd=M.psd))
+            more = Form(M.n, pairs=others, psd=M.psd).over_samples()
             rest = more if rest is None else rest + more
         if rest is not None:
             found.append(self._over_rows(rest))
@@ -340,7 +339,9 @@ class Features:
         with stage("row space"):
             mean = column_means(X, center)
             lift, scores = row_space(Centred.of(X, mean), np.abs(mean), rtol, center=center)
-        return Features(Raw(), X, _noted(lift), mean, scores=scores)
+        if lift is not None:
+            note(rank=lift.shape[1])
+        return Features(Raw(), X, lift, mean, scores=scores)
 
     @staticmethod
     def principal(X: Matrix, C: Centred, r: int, *, spare: int = 0, random_state: RandomState = 0) -> Features:
@@ -384,7 +385,9 @@ class Features:
                 lift = scatter_axes(whole)
             else:
                 lift, sizes = factor_axes(whole.root, whole.n, np.abs(whole.mean), rtol, whole.lost, wanted)
-        return Features(Raw(), X, _noted(lift), moments.mean, scatter=whole.scatter, count=moments.n, sizes=sizes)
+        if lift is not None:
+            note(rank=lift.shape[1])
+        return Features(Raw(), X, lift, moments.mean, scatter=whole.scatter, count=moments.n, sizes=sizes)
 
     @staticmethod
     def of_sums(sums: Sums, X: Matrix | Elsewhere, classes: AnyClasses | None) -> Features:
@@ -412,16 +415,8 @@ class Features:
             chosen = choose_landmarks(
                 X, landmarks, random_state=random_state, precomputed=given, kernel=partial(rows.block, X)
             )
-            n, m = X.shape[0], chosen.size
-            require(24.0 * n * m, f"The {n}×{m} kernel features", f"Pass fewer: landmarks={max(2, m // 2)}.")
             rows = rows.among(chosen)
-            K, among = rows(X), gram_matrix(rows, X[chosen])
-            lost = warn_of_lost_digits(rows, among)
-            axes = feature_axes(rows, among, float(np.abs(among).max()), rtol)
-            Z = K @ axes
-            note(nystrom_error=schur_share(rows, X, float(np.sum(Z**2))))
-            inner = row_space(Centred.of(Z, Z.mean(axis=0)), np.abs(Z.mean(axis=0)), rtol)[0]
-            lift = axes if inner is None else axes @ inner
+            K, lift, lost = _on_landmarks(rows, X, chosen, rtol)
         if lift.shape[1] == 0:
             raise KernelError(
                 f"The kernel sees no difference between the {X.shape[0]} points: its values k(x_i, x_j) lie between {K.min():.6g} and "
@@ -448,15 +443,14 @@ def _full_rank(rows: Any, X: Any, rtol: float) -> tuple[Array, Array, bool]:
     return K, lift - lift.mean(axis=0), lost
 
 
-def masses_of(M: Form) -> Array:
-    """Return ``M 1``, with zero for sums that are rounding errors of the entries of M."""
-    if M.kills_constant:
-        return np.zeros(M.n)
-    masses = M.ones()
-    return np.where(np.abs(masses) <= 1e-12 * np.abs(M.diagonal()).max(initial=0.0), 0.0, masses)
-
-
-def _noted(lift: Any) -> Any:
-    if lift is not None:
-        note(rank=lift.shape[1])
-    return lift
+def _on_landmarks(rows: Any, X: Any, chosen: Index, rtol: float) -> tuple[Array, Array, bool]:
+    """Return the same for the kernel between all points and the landmarks."""
+    n, m = X.shape[0], chosen.size
+    require(24.0 * n * m, f"The {n}×{m} kernel features", f"Pass fewer: landmarks={max(2, m // 2)}.")
+    K, among = rows(X), gram_matrix(rows, X[chosen])
+    lost = warn_of_lost_digits(rows, among)
+    axes = feature_axes(rows, among, float(np.abs(among).max()), rtol)
+    Z = K @ axes
+    note(nystrom_error=schur_share(rows, X, float(np.sum(Z**2))))
+    inner = row_space(Centred.of(Z, Z.mean(axis=0)), np.abs(Z.mean(axis=0)), rtol)[0]
+    return K, axes if inner is None else axes @ inner, lost

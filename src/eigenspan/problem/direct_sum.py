@@ -10,7 +10,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from .._types import Array
-from .basis import Features, masses_of
+from .basis import Features
 from .form import Form
 from .map import Map
 from .spectrum import Spectrum
@@ -35,7 +35,7 @@ class DirectSum:
         return DirectSum([view.centred(part) for view, part in zip(self.views, parts, strict=True)])
 
     def about(self, M: Form) -> DirectSum:
-        return self.centred(masses_of(M))
+        return self.centred(M.masses())
 
     def restrict(self, M: Form) -> Form:
         Z = sp.csr_array(la.block_diag(*[view.Z for view in self.views]))

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from .._diagnostics import note, stage
 from .._types import Array, Index
-from ..data.rows.centred_rows import CentredRows
+from ..data.rows.block_passes import CentredRows
 from ..data.rows.cluster import client_of_dask, compute, folded, large_graph
 from ..data.rows.dask_rows import LazyRows, block_numbers, block_rows
 from ..numerics.memory import human_bytes, require

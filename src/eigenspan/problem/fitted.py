@@ -17,10 +17,9 @@ from .basis import Features, Samples
 from .direct_sum import DirectSum
 from .kernels import warn_of_rounded_axes
 from .map import Map, Raw
-from .orientation import sign_of
 from .pose import Basis, Posed, TraceProblem, TraceRatio, as_solved, solve
 from .scale import UnitVariance
-from .spectrum import HANDFUL, Spectrum, warn_if_collapsed, warn_if_localised
+from .spectrum import HANDFUL, Spectrum, sign_of, warn_if_collapsed, warn_if_localised
 
 #: Share of the variance of the points up to which an axis is flat.
 FLAT = 1e-8

@@ -12,16 +12,17 @@ forms an n×n array. Solvers and bases need only ``M @ Z``, ``M.quadratic(Z)``, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, Self, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._types import Array, Integers, Matrix, is_sparse
-from ..data.rows.centred_rows import CentredRows
+from .._types import Array, Index, Integers, Matrix, is_sparse
+from ..data import Classes, LazyClasses, PastClasses
+from ..data.rows.block_passes import CentredRows
 from ..data.rows.storage import blocks
 from ..errors import InputError
 from ..graphs.neighbours.connect import Needs, strongest
@@ -29,6 +30,13 @@ from ..numerics.eigen.dense import is_singular, symmetric_product
 from ..numerics.factor import permuted
 from .pairwise import PairsPart
 
+#: Kinds of scatter: class means about the mean of the labelled rows, labelled rows about their class means, about their mean, and about
+#: the origin, class sums about the mean, and all rows about their mean.
+Kind = Literal["between", "within", "total", "labelled", "sums", "everyone"]
+#: Classes of rows in any storage.
+AnyClasses: TypeAlias = Classes | LazyClasses | PastClasses
+#: Classes of rows, or the class codes of all rows in memory.
+ClassesOrCodes: TypeAlias = AnyClasses | Index
 #: Number of entries in the rows of Z gathered at a time.
 _GATHERED = 2**22
 
@@ -172,6 +180,13 @@ class Form:
         """Return ``M 1``."""
         return self @ np.ones(self.n)
 
+    def masses(self) -> Array:
+        """Return ``M 1``, with zero for sums that are rounding errors of the entries of M."""
+        if self.kills_constant:
+            return np.zeros(self.n)
+        masses = self.ones()
+        return np.where(np.abs(masses) <= 1e-12 * np.abs(self.diagonal()).max(initial=0.0), 0.0, masses)
+
     def diagonal(self) -> Array:
         out = np.zeros(self.n)
         if self.sparse is not None:
@@ -197,6 +212,10 @@ class Form:
             S = _sum(S, square)
         return replace(self, sparse=S, roots=())
 
+    def extent(self) -> float:
+        """Return the sum of the absolute diagonal of the form over the samples."""
+        return float(np.abs(self.over_samples().diagonal()).sum())
+
     def permuted(self, order: Integers) -> Form:
         """Return the form over the samples in another order, for forms of sparse and low-rank parts."""
         return replace(
@@ -206,6 +225,21 @@ class Form:
             # the rows of a square factor are permuted too, which does not change FᵀF
             roots=tuple((a, permuted(F, order) if F.shape[0] == self.n else F[:, order]) for a, F in self.roots),
         )
+
+    def split(self) -> tuple[list[tuple[float, Scatter]], Form | None]:
+        """Return the scatters of classes in the form with their factors, and the rest of the form, None if it is empty."""
+        found = [(a, P) for a, P in self.pairs if isinstance(P, Scatter)]
+        rest = replace(self, pairs=tuple((a, P) for a, P in self.pairs if not isinstance(P, Scatter)))
+        empty = rest.sparse is None and rest.dense is None and rest.low_rank is None and not (rest.roots or rest.pairs)
+        return found, None if empty and found else rest
+
+    def over_samples(self) -> Form:
+        """Return the form with its scatters of classes as forms over the samples, which must be in memory."""
+        if not any(isinstance(P, Scatter) for _, P in self.pairs):
+            return self
+        scatters, rest = self.split()
+        forms = [P.form * a for a, P in scatters] + ([] if rest is None else [rest])
+        return replace(sum(forms[1:], forms[0]), psd=self.psd, kills_constant=self.kills_constant)
 
     def written_out(self) -> Form:
         """Return the form as one n×n array."""
@@ -377,3 +411,57 @@ def factor_gram(R: Matrix, *, centre: bool = True) -> Form:
     """Return the form of ``RRᵀ`` from its n×r factor, centred by subtracting the column means; no n×n array is needed."""
     R = R - R.mean(axis=0) if centre else R
     return Form(R.shape[0], low_rank=(R, np.ones(R.shape[1])), psd=True, kills_constant=centre)
+
+
+# ---------------------------------------------------------------------- scatters of classes
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """A scatter of classes as a part of a form.
+
+    A basis with sums over the rows restricts the scatter from these sums, in any storage. Every other basis multiplies with `form`, the
+    form over the samples, which needs the class of every row in memory.
+
+    Attributes
+    ----------
+    kind : str
+    classes : Classes, LazyClasses, PastClasses or None
+        None for the scatter of all rows.
+    over_codes : callable
+        ``codes -> Form`` over the samples.
+    """
+
+    kind: Kind
+    classes: AnyClasses | None
+    over_codes: Callable[[Index], Form]
+
+    @cached_property
+    def form(self) -> Form:
+        codes = np.empty(0, dtype=np.intp) if self.classes is None else cast(Classes, self.classes).codes
+        return self.over_codes(codes)
+
+    def __matmul__(self, Z: Array) -> Array:
+        return self.form @ Z
+
+    def quadratic(self, Z: Array) -> Array:
+        return self.form.quadratic(Z)
+
+    def diagonal(self) -> Array:
+        return self.form.diagonal()
+
+    def bound(self) -> float:
+        return self.form.norm()
+
+    def scaled(self, s: Array) -> Self:
+        return replace(self, over_codes=lambda codes: self.form.scaled(s))
+
+    def to_dense(self) -> Array:
+        return self.form.to_dense()
+
+
+def scatter_form(
+    kind: Kind, classes: ClassesOrCodes, over_codes: Callable[[Index], Form], kills_constant: bool = False
+) -> Form:
+    """Return a form of one scatter. For class codes it is a form over the samples."""
+    if isinstance(classes, np.ndarray):
+        return over_codes(classes)
+    return Form(classes.n, pairs=((1.0, Scatter(kind, classes, over_codes)),), psd=True, kills_constant=kills_constant)

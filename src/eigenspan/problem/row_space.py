@@ -8,11 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 
-from .._types import Array, Matrix, is_sparse
+from .._types import Array, is_sparse
 from ..data.rows.moments import Moments
-from ..data.rows.storage import blocks
 from ..data.rows.triangular import NEED, ROUNDING
 from ..errors import PrecisionWarning, warn
 from ..numerics.eigen import dense
@@ -63,15 +61,12 @@ def row_space(
         values, U = dense.eigenpairs(dense.symmetric(C.gram()), None, "max")
         if _is_sure(values[:most], least):
             return _combined(C, values[:most], U[:, :most])
-    unit = np.where(live, spread, 1.0)
-    if n > D:
-        S = C.scatter()
-        R = np.where(np.outer(live, live), S / (n * np.outer(unit, unit)), 0.0)
-        values = dense.eigenpairs(dense.symmetric(R), None, "max")[0]
-        if live.all() and values[-1] > 1e-9 * values[0]:
+    if n > D and live.all():
+        values = dense.eigenpairs(dense.symmetric(C.scatter() / (n * np.outer(spread, spread))), None, "max")[0]
+        if values[-1] > _SURE * values[0]:
             return None, None
     # columns with few digits get a smaller weight, because otherwise their rounding errors would hide the other columns
-    unit = np.where(live, np.maximum(unit, np.finfo(float).eps / rtol * size), np.inf)
+    unit = np.where(live, np.maximum(spread, np.finfo(float).eps / rtol * size), np.inf)
     standard, rounding = C.divided(unit), 2 * rounding_of(n, size / unit)
     if C.is_sparse:
         squares, U, nothing = _standard_rows(standard, rounding, most)
@@ -218,10 +213,3 @@ def scatter_axes(moments: Moments) -> Array:
     axes[live] = spread[live, None] * Q[:, :count]
     axes = dense.orthonormal(axes, rtol=0.0)
     return axes @ dense.eigenpairs(dense.symmetric(axes.T @ moments.pooled().scatter @ axes), None, "max")[1]
-
-
-def weighted_sum(weights: Array, X: Matrix) -> Array:
-    """Return ``X' weights`` in double precision."""
-    if sp.issparse(X) or X.dtype == np.float64:
-        return np.asarray(weights @ X).ravel()
-    return np.sum([weights[part] @ X[part].astype(np.float64) for part in blocks(*X.shape)], axis=0)

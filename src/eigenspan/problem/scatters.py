@@ -1,32 +1,20 @@
-"""Scatter between and within classes: a part of forms over the samples, and its value over the coordinates of a basis."""
+"""Scatter between and within classes over the coordinates of a basis."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._types import Array, Index
-from ..data import Classes, LazyClasses, PastClasses
+from .._types import Array
+from ..data import PastClasses
 from ..data.rows.moments import Sums
-from .form import Form
+from .form import AnyClasses, Form, Kind
 
 if TYPE_CHECKING:
     from .basis import Features
-
-#: Kinds of scatter: class means about the mean of the labelled rows, labelled rows about their class means, about their mean, and about
-#: the origin, class sums about the mean, and all rows about their mean.
-Kind = Literal["between", "within", "total", "labelled", "sums", "everyone"]
-
-
-#: Classes of rows in any storage.
-AnyClasses: TypeAlias = Classes | LazyClasses | PastClasses
-#: Classes of rows, or the class codes of all rows in memory.
-ClassesOrCodes: TypeAlias = AnyClasses | Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,85 +86,11 @@ class Scatters:
         traces = {"between": c - 1.0, "within": m - c, "total": m - 1.0, "labelled": m, "everyone": self.sums.n - 1.0}
         return m - own / m if kind == "sums" else traces[kind]
 
+    def extent(self, M: Form) -> float:
+        """Return `Form.extent`, with the traces of scatters in place of their samples."""
+        found, rest = M.split()
+        return sum(abs(a) * self.trace(P.kind) for a, P in found) + (0.0 if rest is None else rest.extent())
+
 
 def _parts(sums: Sums) -> tuple[Array, Array, Array]:
     return sums.labelled.between(), sums.labelled.scatter, sums.everyone.scatter
-
-
-# ---------------------------------------------------------------------- as a part of a form
-@dataclass(frozen=True, eq=False)
-class Scatter:
-    """A scatter of classes as a part of a form.
-
-    A basis with sums over the rows restricts the scatter from these sums, in any storage. Every other basis multiplies with `form`, the
-    form over the samples, which needs the class of every row in memory.
-
-    Attributes
-    ----------
-    kind : str
-    classes : Classes, LazyClasses, PastClasses or None
-        None for the scatter of all rows.
-    over_codes : callable
-        ``codes -> Form`` over the samples.
-    """
-
-    kind: Kind
-    classes: AnyClasses | None
-    over_codes: Callable[[Index], Form]
-
-    @cached_property
-    def form(self) -> Form:
-        codes = np.empty(0, dtype=np.intp) if self.classes is None else cast(Classes, self.classes).codes
-        return self.over_codes(codes)
-
-    def __matmul__(self, Z: Array) -> Array:
-        return self.form @ Z
-
-    def quadratic(self, Z: Array) -> Array:
-        return self.form.quadratic(Z)
-
-    def diagonal(self) -> Array:
-        return self.form.diagonal()
-
-    def bound(self) -> float:
-        return self.form.norm()
-
-    def scaled(self, s: Array) -> Self:
-        return replace(self, over_codes=lambda codes: self.form.scaled(s))
-
-    def to_dense(self) -> Array:
-        return self.form.to_dense()
-
-
-def scatter_form(
-    kind: Kind, classes: ClassesOrCodes, over_codes: Callable[[Index], Form], kills_constant: bool = False
-) -> Form:
-    """Return a form of one scatter. For class codes it is a form over the samples."""
-    if isinstance(classes, np.ndarray):
-        return over_codes(classes)
-    return Form(classes.n, pairs=((1.0, Scatter(kind, classes, over_codes)),), psd=True, kills_constant=kills_constant)
-
-
-def split(M: Form) -> tuple[list[tuple[float, Scatter]], Form | None]:
-    """Return the scatters in a form with their factors, and the rest of the form, None if it is empty."""
-    found = [(a, P) for a, P in M.pairs if isinstance(P, Scatter)]
-    rest = replace(M, pairs=tuple((a, P) for a, P in M.pairs if not isinstance(P, Scatter)))
-    empty = rest.sparse is None and rest.dense is None and rest.low_rank is None and not (rest.roots or rest.pairs)
-    return found, None if empty and found else rest
-
-
-def written_out(M: Form) -> Form:
-    """Return the form with its scatters written as forms over the samples."""
-    scatters, rest = split(M)
-    if not scatters:
-        return M
-    forms = [P.form * a for a, P in scatters] + ([] if rest is None else [rest])
-    return replace(sum(forms[1:], forms[0]), psd=M.psd, kills_constant=M.kills_constant)
-
-
-def extent(M: Form, scatters: Scatters | None) -> float:
-    """Return the sum of the absolute diagonal of a form over the samples; traces replace it for scatters without their samples."""
-    found, rest = split(M)
-    if scatters is None or not found:
-        return float(np.abs(written_out(M).diagonal()).sum())
-    return sum(abs(a) * scatters.trace(P.kind) for a, P in found) + (0.0 if rest is None else extent(rest, None))

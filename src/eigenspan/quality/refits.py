@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 
 from .._compat import rows_of
 from .._diagnostics import logger
-from ..data.table_checks import refuse_disguised
+from ..data.read import refuse_disguised
 from ..errors import EigenspanError, EigenspanWarning, FitWarning, InputError, warn
 
 Array = NDArray[np.float64]

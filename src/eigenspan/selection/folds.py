@@ -16,7 +16,7 @@ from .._compat import ClassifierMixin, HasMethods, Interval, MetaEstimatorMixin,
 from .._documented import documented
 from .._parameters import Declared, Marker, Seed, attribute, parameter
 from .._types import Array, HasShape, Index, TableLike, VectorLike, is_sparse
-from ..data.table_checks import refuse_disguised
+from ..data.read import refuse_disguised
 from ..data.y import read_classes
 from ..errors import InputError, LabelError
 

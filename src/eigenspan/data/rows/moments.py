@@ -20,7 +20,7 @@ from ...numerics.eigen.centred import Centred
 from ...numerics.eigen.dense import square_root
 from ...numerics.memory import require
 from ...numerics.threads import threads_for
-from .chunked_sums import NEAR, grouped_scatter
+from .block_passes import NEAR, grouped_scatter
 from .row_storage import Rows, Statistic, rows_of
 from .storage import Elsewhere, Joined
 from .triangular import NEED, ROUNDING, Root, joined_means, triangular
@@ -210,12 +210,9 @@ class Moments:
     @cached_property
     def is_full(self) -> bool:
         """Whether the products give all directions of the standardised columns to about 1e-6. Cost O(D³)."""
-        return self.spans(int(self.live().sum()))
-
-    def spans(self, k: int) -> bool:
-        """Return True if the products give k directions of the standardised columns to about 1e-6. Cost O(D³)."""
         unit = np.where(self.live(), self.spread(), np.inf)
-        return self._exceed(unit, k, float(np.isfinite(unit).sum()))
+        count = int(np.isfinite(unit).sum())
+        return self._exceed(unit, count, float(count))
 
     def leads(self, k: int) -> bool:
         """Return True if the products give the k directions of largest variance, the columns in their own units, to about 1e-6."""

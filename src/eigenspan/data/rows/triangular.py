@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ..._types import Array, Index, Matrix, is_sparse
 from ...numerics.memory import require
 from ...numerics.threads import in_threads, workers
-from .chunked_sums import groups_of_blocks
+from .block_passes import groups_of_blocks
 from .storage import NUMBERS, Joined
 
 #: Largest relative error of results in the smallest direction that they need.

@@ -202,7 +202,7 @@ def _in_rounds(graph: NeighbourGraph, X: Matrix, labels: Index, precomputed: boo
     count = int(labels.max()) + 1
     while count > 1:
         i, j, d = _ways_out(graph, X, labels, precomputed)
-        kept, count, labels = joined(labels, count, i, j, d)
+        kept, count, labels = merged_components(labels, count, i, j, d)
         edges += [(int(i[e]), int(j[e]), float(d[e])) for e in kept]
     return edges
 
@@ -216,7 +216,7 @@ def ends(i: Index, j: Index) -> tuple[Index, Index]:
     return np.maximum(i, j), np.minimum(i, j)
 
 
-def joined(labels: Index, count: int, i: Index, j: Index, d: Array) -> tuple[Index, int, Index]:
+def merged_components(labels: Index, count: int, i: Index, j: Index, d: Array) -> tuple[Index, int, Index]:
     """Return the edges of a spanning forest of the components, shortest first, with the number and labels of the merged components."""
     rank = np.empty(d.size)
     rank[np.lexsort((*ends(i, j), d))] = np.arange(1, d.size + 1)  # weights without ties and zeros

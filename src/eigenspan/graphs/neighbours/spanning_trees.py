@@ -21,7 +21,7 @@ from ..._types import Array, Index, Mask, Matrix, MetricLike
 from ...errors import GraphError
 from ...numerics.nearest.finders import NearestRows
 from ...numerics.nearest.neighbour_lists import canonical
-from .connect import by_halves, ends, joined
+from .connect import by_halves, ends, merged_components
 from .graph import Jobs, NeighbourGraph, check_n_neighbors, searchable
 
 Edges = tuple[Index, Index, Array]
@@ -153,7 +153,7 @@ class _Trees:
             i, j, d = self._ways_out(labels, count)
             if not d.size:  # without the edges of earlier trees the graph is disconnected
                 break
-            kept, count, labels = joined(labels, count, i, j, d)
+            kept, count, labels = merged_components(labels, count, i, j, d)
             edges.append((i[kept], j[kept], d[kept]))
         i, j, d = (np.concatenate(part) for part in zip(*edges, strict=True))
         return i, j, d

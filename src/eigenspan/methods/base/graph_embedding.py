@@ -14,8 +14,7 @@ from ...data import Input, Sample
 from ...data.x import XKind
 from ...errors import DuplicateWarning, warn
 from ...graphs import NeighbourGraph, Policy
-from ...graphs.neighbours.accept import given_graph, is_given
-from ...graphs.neighbours.graph import GivenGraph
+from ...graphs.neighbours.graph import GivenGraph, given_graph, is_given
 from ...graphs.sample_graph import neighbour_graph
 from ...graphs.weights.rules import refuse_found_edges
 from ...numerics.nearest.metric import point_distances

@@ -16,8 +16,8 @@ from ...data import Classes, Input, Sufficient
 from ...data.y import ClassLabels
 from ...errors import GraphError
 from ...graphs import NeighbourGraph, as_graph, class_pairs, ensure_connected
-from ...graphs.neighbours.accept import is_given
 from ...graphs.neighbours.connect import ensure_one_closed_class, has
+from ...graphs.neighbours.graph import is_given
 from ...graphs.weights.path_similarity import PathSimilarity
 from ...graphs.weights.rules import Bindable, as_weights, refuse_found_edges
 from ...problem import Form

@@ -28,8 +28,8 @@ from ..._types import Array, Index, RandomState
 from ...data import Sample
 from ...errors import DuplicateWarning, GraphError, InputError, warn
 from ...graphs import Landmarks, NeighbourGraph, Policy
-from ...graphs.neighbours.accept import is_given
 from ...graphs.neighbours.connect import ensure_connected, ensure_one_closed_class, has
+from ...graphs.neighbours.graph import is_given
 from ...graphs.sample_graph import landmark_rows
 from ...numerics.nearest.row_lookup import Contraction
 from ...problem import Fitted, Posed

@@ -21,7 +21,7 @@ from ...data.rows.row_storage import PastRows
 from ...data.rows.storage import on_disk
 from ...data.x import Points
 from ...errors import DimensionError, InputError, LabelError, UnitError
-from ...graphs.neighbours.accept import is_given
+from ...graphs.neighbours.graph import is_given
 from ...graphs.weights.rules import by_lengths
 from ...problem import Fitted
 from .contract import FeatureReducer, Reducer

@@ -19,8 +19,8 @@ from ...graphs import Heat
 from ...numerics.eigen import as_solver
 from ...numerics.nearest.metric import median_width
 from ...problem import AxisWeights, Features, Form, Posed, pose
+from ...problem.form import scatter_form
 from ...problem.forms import centring, pair_affinity, same_class, within
-from ...problem.scatters import scatter_form, written_out
 from ..base.contract import Components, FeatureReducer, features_of
 from ..base.streaming import LabelledStreaming
 from ..base.table import method
@@ -239,7 +239,7 @@ class RoweisDA(_LabelKernel):
         form = centring(sample.n) * (1.0 - self.r1)
         bounded(self.n_components, basis, most, why if self.r1 == 1 else None)
         if self.r1 > 0:
-            largest = as_solver("auto").pairs(written_out(K), 1, "max", None, np.random.default_rng(0))[0][0]
+            largest = as_solver("auto").pairs(K.over_samples(), 1, "max", None, np.random.default_rng(0))[0][0]
             form = replace(form + K * (self.r1 / largest), psd=True)
         classes = self._classes(sample) if self.r2 else None
         unit: Any = "projection" if classes is None else self.r2 * within(classes.codes)

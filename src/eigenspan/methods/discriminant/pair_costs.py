@@ -21,8 +21,7 @@ from ...data.y import ClassLabels
 from ...errors import DimensionError, GraphError, LabelError, LabelWarning, RidgeWarning, warn
 from ...graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors
 from ...graphs.class_graphs import warn_of_single_labels
-from ...graphs.neighbours.accept import given_graph, is_given
-from ...graphs.neighbours.graph import GivenGraph
+from ...graphs.neighbours.graph import GivenGraph, given_graph, is_given
 from ...graphs.weights.rules import ClassWeights, pair_rule_names
 from ...numerics.eigen import dense
 from ...problem import (

@@ -29,7 +29,7 @@ from ...numerics.memory import require
 from ...problem import Form, Map, Posed, Spectrum, SqrtEigenvalue, TraceProblem, TraceRatio, gram
 from ...problem.dimension_rules import gram_dimension
 from ...problem.extensions import DistanceGram, GramExtension
-from ...problem.orientation import TIED, relative_gap
+from ...problem.spectrum import TIED, relative_gap
 from ..base.contract import LandmarkRows, SpectralReducer, ToldComponents, told
 from ..base.table import method
 

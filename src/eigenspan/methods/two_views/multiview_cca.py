@@ -21,8 +21,8 @@ from ...numerics.eigen import dense
 from ...problem.fitted import Fitted
 from ...problem.form import Form
 from ...problem.map import Map
-from ...problem.orientation import orientation_of
 from ...problem.pose import TraceProblem, solve
+from ...problem.spectrum import orientation_of
 from ...problem.white_views import Views
 from ..base.contract import Components, Reducer
 from ..base.streaming import from_sums

@@ -23,8 +23,7 @@ from ...numerics.eigen import dense
 from ...numerics.memory import is_lazy
 from ...problem.fitted import Fitted
 from ...problem.map import Map, Raw
-from ...problem.orientation import orientation_of, relative_gap
-from ...problem.spectrum import Spectrum, report_resolution
+from ...problem.spectrum import Spectrum, orientation_of, relative_gap, report_resolution
 from ...problem.white_views import View, Views
 from ..base.contract import Components, Placed, Reducer
 from ..base.streaming import Streaming, TooFewRowsError

@@ -14,7 +14,7 @@ from ..._diagnostics import stage
 from ..._parameters import ArrayLike, Count, NotNegative, attribute
 from ..._types import Array, Floats, Index, Matrix, TableLike, VectorLike
 from ...data import Input, Points, Sample, read_new
-from ...data.distorted_samples import Copies, DistortedCopies, copies_of, functions_of
+from ...data.distorted_samples import Copies, DistortedCopies, copies_of, distortion_functions
 from ...data.rows.storage import in_precision_of, is_tall
 from ...errors import DimensionError, InputError
 from ...numerics.memory import require
@@ -199,7 +199,11 @@ class DistortionDiscriminantAnalysis(SpectralReducer):
             raise InputError(
                 f"distortions= has an entry for layer {odd[0]!r}; the {count} layer(s) are numbered 0 to {count - 1}."
             )
-        groups = [functions_of(own.get(layer)) for layer in range(count)] if own else [functions_of(self.distortions)]
+        groups = (
+            [distortion_functions(own.get(layer)) for layer in range(count)]
+            if own
+            else [distortion_functions(self.distortions)]
+        )
         rng = np.random.default_rng([seed_of(self.random_state), 0])
         copies = list(copies_of(X, given, tuple(chain(*groups)), rng))
         ends = everywhere + np.cumsum([len(group) for group in groups])

@@ -14,7 +14,7 @@ from ..._diagnostics import note, stage
 from ..._parameters import ArrayLike, Function, TypeName, attribute
 from ..._types import Array, Matrix, TableLike, is_sparse
 from ...data import Input, Points, Sample
-from ...data.distorted_samples import Copies, DistortedCopies, Distortion, copies_of, functions_of
+from ...data.distorted_samples import Copies, DistortedCopies, Distortion, copies_of, distortion_functions
 from ...data.rows.moments import Moments, OfMoments
 from ...data.rows.row_storage import held
 from ...data.rows.storage import blocks, refuse_non_finite
@@ -234,12 +234,12 @@ class OrientedPCA(Streaming, FeatureReducer):
         if not sample.x.one_pass:
             return axes(self).fit(self._pose(sample))
         with stage("moments"):
-            sums = Signals.of(X, given, functions_of(self.distortions), self._generator())
+            sums = Signals.of(X, given, distortion_functions(self.distortions), self._generator())
         return self._fit_signals(sums, held(X))
 
     def _statistic(self, X: Matrix, y: TableLike | None, seen: int = 0, before: Signals | None = None) -> Signals:
         given = DistortedCopies().read(y, X.shape[0], name=type(self).__name__, unlabeled=None).of_shape(X.shape)
-        return Signals.read(X, given, functions_of(self.distortions), self._generator(seen), before)
+        return Signals.read(X, given, distortion_functions(self.distortions), self._generator(seen), before)
 
     def _enough(self, total: Signals, y: object) -> bool:
         return total.n > 1 and not (total.noise.n and total.is_silent)
@@ -261,7 +261,7 @@ class OrientedPCA(Streaming, FeatureReducer):
 
     def _pose(self, sample: Sample[Points, Copies]) -> Posed:
         """Pose the problem over the coordinates of all rows: for kernels, few rows, sparse rows, and with `reduce`."""
-        X, functions = sample.x.values, functions_of(self.distortions)
+        X, functions = sample.x.values, distortion_functions(self.distortions)
         if sample.x.pairs and functions:
             raise InputError(
                 "distortions= change points, and X holds kernel values: pass their copies to fit as y, the kernel values of the distorted "

@@ -19,8 +19,7 @@ from ...errors import DegenerateWarning, InputError, warn
 from ...numerics.eigen.centred import Centred, column_means, leading_axes
 from ...problem import Fitted, Map
 from ...problem.map import Raw
-from ...problem.orientation import sign_of
-from ...problem.spectrum import seed_of
+from ...problem.spectrum import seed_of, sign_of
 from ..base.contract import Reducer
 from ..base.table import besides
 

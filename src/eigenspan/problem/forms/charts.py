@@ -15,7 +15,7 @@ from ..._diagnostics import stage
 from ..._types import Array, Index, Matrix
 from ...numerics.eigen import dense
 from ..form import Form
-from ..orientation import orientation_of
+from ..spectrum import orientation_of
 from .local_alignment import (
     _OTHER_PLANES,
     Blocks,

@@ -11,8 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..._types import Index
-from ..form import Form, diagonal
-from ..scatters import ClassesOrCodes, Scatter, scatter_form
+from ..form import ClassesOrCodes, Form, Scatter, diagonal, scatter_form
 from .pair_weights import class_graph
 
 

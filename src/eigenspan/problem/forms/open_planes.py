@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._types import Array, Integers
 from ...errors import DegenerateWarning, warn
-from ..orientation import TIED
+from ..spectrum import TIED
 
 #: Share of the variance of a neighbourhood below which the variance of an axis is a rounding error.
 _FLAT = 1e-13

@@ -26,8 +26,7 @@ from ...graphs.class_graphs import class_indicator
 from ...graphs.neighbours.graph import NeighbourGraph
 from ...graphs.weights.path_similarity import MergeTree, PathSimilarity
 from ...graphs.weights.rules import Bindable, affinity, as_weights
-from ..form import Form, diagonal
-from ..scatters import scatter_form
+from ..form import Form, diagonal, scatter_form
 from .reconstruction_form import reconstruction, row_stochastic
 
 
