@@ -13,10 +13,10 @@ from sklearn.datasets import load_iris
 
 import eigenspan as es
 from eigenspan.data import Affinities, Distances, Input, KernelValues, Points, Sample
-from eigenspan.data.labels import read_classes
 from eigenspan.data.other_views import OtherView
 from eigenspan.data.rows.moments import Sums
 from eigenspan.data.y import ClassLabels, Targets
+from eigenspan.data.y_values import read_classes
 from eigenspan.errors import GraphError, InputError, LabelError
 from eigenspan.graphs.class_graphs import slice_edges, slices
 from eigenspan.graphs.sample_graph import neighbour_graph

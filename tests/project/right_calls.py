@@ -9,8 +9,8 @@ import numpy as np
 from eigenspan import KNN, LDA, LPP, PCA, Heat, Kernel, LaplacianEigenmaps, LocalScaling
 from eigenspan._types import Array
 from eigenspan.data import Classes, Distances, Input, Numbers, Points, Sample
-from eigenspan.data.labels import read_classes
 from eigenspan.data.y import ClassLabels
+from eigenspan.data.y_values import read_classes
 from eigenspan.graphs import NeighbourGraph
 from eigenspan.methods.base.contract import FeatureReducer, axes, features_of
 from eigenspan.numerics.eigen.auto import Auto

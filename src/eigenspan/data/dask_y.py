@@ -13,10 +13,18 @@ from numpy.typing import NDArray
 from .._types import Array, Index, Labels
 from ..errors import LabelError
 from ..numerics.memory import require
-from .labels import as_numbers, check_classes, code_classes, label_array, read_classes, refuse_continuous
 from .rows.dask_rows import LazyRows
 from .rows.storage import not_in_memory
-from .y_values import Classes, Numbers
+from .y_values import (
+    Classes,
+    Numbers,
+    as_numbers,
+    check_classes,
+    code_classes,
+    label_array,
+    read_classes,
+    refuse_continuous,
+)
 
 
 class ClassStatistic(Protocol):

@@ -13,9 +13,21 @@ from .._checks import refuse_no_table
 from .._types import Array, TableLike, VectorLike
 from ..errors import InputError, LabelError
 from .dask_y import LazyClasses, LazyNumbers
-from .labels import all_missing, as_numbers, label_array, read_classes, refuse_masks, refuse_none, split_missing
 from .rows.dask_rows import LazyRows
-from .y_values import Actions, Classes, Coordinates, Numbers, YKind
+from .y_values import (
+    Actions,
+    Classes,
+    Coordinates,
+    Numbers,
+    YKind,
+    all_missing,
+    as_numbers,
+    label_array,
+    read_classes,
+    refuse_masks,
+    refuse_none,
+    split_missing,
+)
 
 
 class Reader(Protocol):

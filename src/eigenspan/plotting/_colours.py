@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.labels import is_missing, label_array
+from ..data.y_values import is_missing, label_array
 from ..errors import LabelError
 
 #: Okabe and Ito's colours, distinguishable with any colour vision; their black comes last.

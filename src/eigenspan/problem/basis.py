@@ -26,8 +26,7 @@ from .._types import Array, Index, Matrix, RandomState
 from ..data.rows.block_passes import CentredRows, weighted_sum
 from ..data.rows.dask_rows import LazyRows
 from ..data.rows.moments import Moments, Sums
-from ..data.rows.row_storage import held
-from ..data.rows.storage import Elsewhere, is_tall, not_in_memory, on_disk
+from ..data.rows.storage import Elsewhere, held, is_tall, not_in_memory, on_disk
 from ..data.x import KernelValues
 from ..errors import ConvergenceError, DegenerateWarning, InputError, KernelError, warn
 from ..graphs.landmarks import choose_landmarks, suggested_landmarks

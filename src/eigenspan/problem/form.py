@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self, TypeAlias, cast
+from typing import Any, Literal, Self, TypeAlias, cast, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,7 +25,7 @@ from ..data import Classes, LazyClasses, PastClasses
 from ..data.rows.block_passes import CentredRows
 from ..data.rows.storage import blocks
 from ..errors import InputError
-from ..graphs.neighbours.connect import Needs, strongest
+from ..graphs.neighbours.connect import Needs
 from ..numerics.eigen.dense import is_singular, symmetric_product
 from ..numerics.factor import permuted
 from .pairwise import PairsPart
@@ -336,6 +336,11 @@ def _scaled(M: sp.csr_array, left: Array, right: Array) -> sp.csr_array:
     # sorting one matrix in place must not change the indices of the other
     indices = M.indices if M.has_sorted_indices else M.indices.copy()
     return sp.csr_array((data, indices, M.indptr), shape=M.shape)
+
+
+def strongest(*needs: Needs) -> Needs:
+    """Return the strongest of several properties of a graph, each of which implies the weaker ones."""
+    return max(needs, key=get_args(Needs).index)
 
 
 def _sum(a: Matrix | None, b: Matrix | None) -> Matrix | None:

@@ -29,14 +29,14 @@ from ..errors import (
     UnitError,
     warn,
 )
-from ..graphs.neighbours.connect import Needs, strongest
+from ..graphs.neighbours.connect import Needs
 from ..numerics.eigen import Solver, as_solver, dense
 from ..numerics.eigen.trace_ratio import trace_ratio
 from ..numerics.memory import require
 from ..numerics.threads import threads_for
 from .basis import Features, Samples
 from .direct_sum import DirectSum
-from .form import Form, Scatter, diagonal, identity
+from .form import Form, Scatter, diagonal, identity, strongest
 from .scale import Unit
 from .spectrum import Facts, Spectrum, relative_gap, report_resolution, seed_of
 
@@ -183,10 +183,10 @@ def pose(
     trivial = isinstance(unit, str) and (unit == "projection" or (isinstance(basis, Samples) and basis.masses is None))
     B = None if trivial else basis.restrict(M)
     relative = getattr(basis, "relative_ridge", 0.0) if relative_ridge is None else relative_ridge
+    exclude = basis.constant() if form.kills_constant or (over is not None and over.kills_constant) else None
     if over is not None:
         below = basis.restrict(over)
         below = below if isinstance(basis, Samples) else with_ridge(below, ridge, relative)
-        exclude = basis.constant() if form.kills_constant or over.kills_constant else None
         return Posed(TraceRatio(A, below, sense, B, exclude), basis, scale or Unit(), skip)
     size = _size(form, M, basis, B)
     if B is not None and not isinstance(basis, Samples):
@@ -195,7 +195,6 @@ def pose(
         else:
             plain, B = B, with_ridge(B, ridge, relative)
             size *= share_of(plain, B)
-    exclude = basis.constant() if form.kills_constant else None
     return Posed(TraceProblem(A, B, sense, exclude), basis, scale or Unit(), skip, size=size)
 
 
@@ -383,8 +382,8 @@ def as_solved(problem: TraceProblem | TraceRatio, spectrum: Spectrum) -> TracePr
 def _run(
     standard: Standard, sense: Sense, k: int, wanted: int, solver: Solver, rng: np.random.Generator, size: float
 ) -> Spectrum:
-    A, chain = standard.A, solver.chain(standard.A, wanted, sense)
-    norm, trouble = max(A.norm(), np.finfo(float).tiny), ""
+    A, norm, trouble = standard.A, max(standard.A.norm(), np.finfo(float).tiny), ""
+    chain = solver.chain(A, wanted, sense)
     for position, attempt in enumerate(chain):
         name = type(attempt).__name__
         if trouble:

@@ -10,8 +10,8 @@ import numpy as np
 from eigenspan import LDA, LPP, PCA, Heat, LaplacianEigenmaps
 from eigenspan._types import Array, Index
 from eigenspan.data import Classes, Distances, Input, Numbers, Points, Sample
-from eigenspan.data.labels import read_classes
 from eigenspan.data.y import ClassLabels
+from eigenspan.data.y_values import read_classes
 from eigenspan.graphs import NeighbourGraph
 from eigenspan.methods.base.contract import FeatureReducer, SpectralReducer, axes, features_of
 from eigenspan.problem import Features, Fitted, Form, Posed, Spectrum, TraceProblem, pose, solve

@@ -20,8 +20,7 @@ from ...errors import InputError
 from ...numerics.memory import is_lazy, require
 from ...numerics.threads import threads
 from .cluster import Delayed, compute, folded, shared
-from .row_storage import Statistic
-from .storage import Elsewhere, not_in_memory, refuse_non_finite
+from .storage import Elsewhere, Statistic, not_in_memory, refuse_non_finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,18 +128,18 @@ class LazyRows(Elsewhere):
         import dask
 
         rule = _Leaf(statistic, self.dtype, (self.name, *(o.name for o in aligned)), tuple(o.dtype for o in aligned))
-        task, leaf = shared(rule), dask.delayed(_run, pure=False)
         starts = [None] * len(self.parts) if self.known is None else self.starts.tolist()
         sizes = [None] * len(self.parts) if self.known is None else self.sizes.tolist()
         blocks = zip(starts, sizes, self.parts, *(other.parts for other in aligned), strict=True)
+        task, leaf = shared(rule), dask.delayed(_run, pure=False)
         try:
             rows, total = compute(folded([leaf(task, *block) for block in blocks], add))
         except InputError:
             if self.known is not None:
                 raise
             return self.counted().reduce(statistic, *aligned, add=add)  # raises again, with the row number
-        if self.known is not None and rows != self.shape[0]:
-            raise InputError(f"{rows} of {self.shape[0]} rows of {self.name} were read.")
+        if self.known is not None and rows != sum(self.known):
+            raise InputError(f"{rows} of {sum(self.known)} rows of {self.name} were read.")
         return total
 
     def take(self, rows: Index) -> Array:

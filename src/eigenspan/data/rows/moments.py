@@ -20,9 +20,8 @@ from ...numerics.eigen.centred import Centred
 from ...numerics.eigen.dense import square_root
 from ...numerics.memory import require
 from ...numerics.threads import threads_for
-from .block_passes import NEAR, grouped_scatter
-from .row_storage import Rows, Statistic, rows_of
-from .storage import Elsewhere, Joined
+from .block_passes import NEAR, Joined, grouped_scatter
+from .storage import Elsewhere, Rows, Statistic, rows_of
 from .triangular import NEED, ROUNDING, Root, joined_means, triangular
 
 #: Least eigenvalues, relative to the largest, whose directions products give to about 1e-6 (a few eps over the eigenvalue); in single

@@ -1,23 +1,28 @@
-"""Rows in memory or in a file, read in blocks; checks of their values and of where they are stored."""
+"""Interface of tables of rows in any storage, and additive statistics of them; rows in memory or in a file, and checks of their values.
+
+Methods do not depend on the storage: they ask for a statistic, and the class of the rows decides how to read them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import DTypeLike
 
 from ..._checks import MAX_SIZE, MIN_SIZE
-from ..._types import Array, Floats, Index, Mask, Matrix, Sparse
+from ..._types import Array, Floats, Index, Matrix, Sparse
 from ...errors import InputError, PrecisionWarning, warn
 
 #: Largest numbers of rows and of entries in a block: small enough for six digits in float32 sums, large enough for fast products.
 ROWS, NUMBERS = 4096, 2**20
 #: Largest rounding error of a column, relative to its standard deviation, without a warning; number of rows that it is measured on.
 _ROUNDING, _SAMPLE = 1e-3, 1000
+
+#: A value that is computed from rows. The sum of two values is the value of both sets of rows together.
+Statistic = TypeVar("Statistic")
 
 
 def blocks(n: int, D: int, rows: int | None = None, numbers: int | None = None) -> Iterator[slice]:
@@ -59,39 +64,72 @@ def is_tall(X: object) -> bool:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Joined:
-    """Tables over the same rows, side by side. Blocks of rows are joined when they are read; the joined table is never formed."""
+class Rows(Protocol):
+    """A table of numbers, one row a point, or a column of labels beside one.
 
-    tables: tuple[Matrix, ...]
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : dtype
+        Of the numbers; None for labels.
+    """
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.tables[0].shape[0], sum(table.shape[1] for table in self.tables)
+    def shape(self) -> tuple[int, ...]: ...
 
-    def __len__(self) -> int:
-        return self.shape[0]
+    @property
+    def dtype(self) -> np.dtype | None: ...
 
-    def __getitem__(self, rows: slice | Index | Mask) -> Joined:
-        return Joined(tuple(table[rows] for table in self.tables))
+    def take(self, index: Index) -> Matrix:
+        """Return some of the rows, in this order, in memory."""
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
-        joined: Array = np.hstack(self.tables, dtype=dtype)
-        return joined
+    def reduce(self, statistic: Callable[..., Statistic], *aligned: Rows) -> Statistic:
+        """Return ``statistic(rows, *aligned rows)`` of all rows; those that are stored in blocks are added up block by block."""
 
+    def map(self, function: Callable[..., Array], width: int) -> Rows:
+        """Return ``function(rows)``, which has `width` columns, in the storage of the rows."""
 
-def subtract_origin(X: Floats | Joined, origin: Floats, out: Floats) -> Floats:
-    """Write ``X − origin`` to `out`, whose precision is not lower, and return it. Joined tables are copied one by one."""
-    if not isinstance(X, Joined) and X.dtype == out.dtype:
-        return np.subtract(X, origin, out=out)
-    start = 0
-    for table in X.tables if isinstance(X, Joined) else (X,):
-        # Conversion in a pass of its own: subtracting at the same time takes 50 % longer.
-        out[:, start : start + table.shape[1]] = table
-        start += table.shape[1]
-    return np.subtract(out, origin, out=out) if origin.any() else out
+    def aligned(self, other: object, name: str = "y") -> Rows:
+        """Return another table of the same points, cut into the same blocks."""
 
 
+@dataclass(frozen=True, eq=False)
+class HeldRows:
+    """Rows in memory or in a memory-mapped file, dense or sparse. A statistic is computed from all of them, in blocks of its own."""
+
+    values: Any
+
+    def reduce(self, statistic: Callable[..., Statistic], *aligned: HeldRows) -> Statistic:
+        return statistic(self.values, *(other.values for other in aligned))
+
+
+@dataclass(frozen=True, eq=False)
+class PastRows(Elsewhere):
+    """Rows that arrived in parts and are gone; only their statistics are left."""
+
+    shape: tuple[int, int]
+
+    @property
+    def width(self) -> int:
+        return self.shape[1]
+
+    def _refuse(self, *arguments: object, **options: object) -> NoReturn:
+        raise not_in_memory("This use of X")
+
+    take = reduce = map = aligned = __getitem__ = __array__ = _refuse
+
+
+def rows_of(X: object) -> Rows:
+    """Return a table as rows; what is in memory or in a file is not copied."""
+    return X if isinstance(X, Elsewhere) else HeldRows(X)  # type: ignore[return-value]
+
+
+def held(X: Matrix | Elsewhere) -> Matrix | None:
+    """Return X if its rows are in memory, so that another array of n rows fits there too; otherwise None."""
+    return None if isinstance(X, Elsewhere) or on_disk(X) else X
+
+
+# ---------------------------------------------------------------------- checks of values
 def refuse_non_finite(X: Floats, first: int = 0, name: str = "X") -> None:
     """Raise if X has NaN or infinity; the message counts rows from `first`."""
     for part in blocks(*X.shape):

@@ -54,11 +54,6 @@ def components(graph: NeighbourGraph) -> tuple[int, Index]:
     return int(count), labels
 
 
-def strongest(*needs: Needs) -> Needs:
-    """Return the strongest of several properties of a graph, each of which implies the weaker ones."""
-    return max(needs, key=get_args(Needs).index)
-
-
 def has(graph: NeighbourGraph, needs: Needs) -> bool:
     """Return True if a connected graph has the property too. Undirected lists of a connected graph form one closed class."""
     if needs == "connected" or graph.symmetry != "union":

@@ -15,11 +15,10 @@ from ..._diagnostics import collect, note, stage
 from ..._parameters import Declared
 from ..._types import Labels, Matrix, TableLike, TargetLike, VectorLike, is_sparse
 from ...data import Classes, PastClasses, Sample, Sufficient, read_part, rows_needed_by
-from ...data.labels import all_missing, label_array, read_classes
 from ...data.rows.moments import Moments, Sums
-from ...data.rows.row_storage import PastRows
-from ...data.rows.storage import on_disk
+from ...data.rows.storage import PastRows, on_disk
 from ...data.x import Points
+from ...data.y_values import all_missing, label_array, read_classes
 from ...errors import DimensionError, InputError, LabelError, UnitError
 from ...graphs.neighbours.graph import is_given
 from ...graphs.weights.rules import by_lengths

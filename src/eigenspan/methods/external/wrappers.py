@@ -18,7 +18,7 @@ from ..._documented import documented
 from ..._parameters import Count, accepts, attribute, parameter
 from ..._types import Array
 from ...data import Input, Sample
-from ...data.labels import refuse_none
+from ...data.y_values import refuse_none
 from ...errors import ConvergenceError, EigenspanError, InputError
 from ...graphs.sample_graph import neighbour_graph
 from ...problem import Fitted, Spectrum

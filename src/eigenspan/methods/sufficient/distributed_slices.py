@@ -13,7 +13,7 @@ from ..._types import Array, Index
 from ...data import Classes, LazyClasses, LazyNumbers
 from ...data.rows.dask_rows import LazyRows
 from ...data.rows.moments import Moments
-from ...data.rows.row_storage import Statistic
+from ...data.rows.storage import Statistic
 from ...graphs.class_graphs import slices
 from .response_slices import distributed_edges
 

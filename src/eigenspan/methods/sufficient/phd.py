@@ -11,9 +11,9 @@ import numpy as np
 from ..._diagnostics import stage
 from ..._types import Array, Index, Labels
 from ...data import LazyClasses, Sample, Sufficient
-from ...data.labels import code_classes, label_array
 from ...data.rows.dask_rows import LazyRows
 from ...data.rows.moments import Moments, Sums
+from ...data.y_values import code_classes, label_array
 from ...errors import LabelError
 from ...numerics.eigen import dense
 from ..base.table import method

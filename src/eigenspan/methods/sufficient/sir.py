@@ -13,9 +13,8 @@ from ..._compat import available_if, fit_context
 from ..._parameters import attribute
 from ..._types import Array, Index, TableLike, VectorLike
 from ...data import LazyClasses, Sample, Sufficient
-from ...data.labels import all_missing
 from ...data.y import names_classes, read_numbers
-from ...data.y_values import Numbers
+from ...data.y_values import Numbers, all_missing
 from ...errors import DimensionError, LabelError
 from ...graphs.class_graphs import slices
 from ...numerics.eigen import dense

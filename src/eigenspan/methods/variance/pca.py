@@ -14,7 +14,7 @@ from ..._parameters import attribute, parameter
 from ..._types import Array, Matrix
 from ...data import Input, Points, Sample, Sufficient
 from ...data.rows.moments import Moments, Sums
-from ...data.rows.row_storage import held
+from ...data.rows.storage import held
 from ...data.rows.triangular import ROUNDING
 from ...data.rows.wide_scatter import SpreadScatter, scatter_operator
 from ...errors import DimensionError, InputError

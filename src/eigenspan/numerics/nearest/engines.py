@@ -42,7 +42,6 @@ from .neighbour_lists import (
     Ragged,
     decided_at,
     leave_out_self,
-    rounding,
     settled_in_rows,
     settled_in_tree,
     tied_rows,
@@ -194,7 +193,6 @@ class TreeSearch:
         order = tree.indices  # points of the same leaf are consecutive, so their neighbours are still in the cache
         distances, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
         wanted = np.arange(1, min(k + 1 + among, n) + 1)  # one more than requested, to detect a tie with the last
-        share = rounding(D)
 
         def search(rows: slice) -> None:
             at = order[rows] if among else np.arange(rows.start, rows.stop)
@@ -203,7 +201,7 @@ class TreeSearch:
             if among:
                 found, which = leave_out_self(found, which, at)
             distances[at], indices[at] = found[:, :k], which[:, :k]
-            tied = at[tied_rows(found, share)]
+            tied = at[tied_rows(found, D)]
             if tied.size and np.isfinite(distances[tied]).all():
                 own = tied if among else np.full(tied.size, -1)
                 some = np.asarray(queries[tied], dtype=np.float64)
@@ -348,7 +346,7 @@ class LibrarySearch:
         if X is None:
             found, which = leave_out_self(found, which, own)
         distances, indices = found[:, :k], which[:, :k]
-        tied = tied_rows(found, rounding(self.points.shape[1]), self._slack(queries, found))
+        tied = tied_rows(found, self.points.shape[1], self._slack(queries, found))
         if tied.size and np.isfinite(distances[tied]).all():
             distances, indices = distances.copy(), indices.copy()
             distances[tied], indices[tied] = self._settled(queries[tied], own[tied], k, self._equal(found))

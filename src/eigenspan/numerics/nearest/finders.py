@@ -107,7 +107,7 @@ class NearestRows(Finder):
             raise GraphError(
                 "Distances between the points overflow: the values are too large to be squared. Divide X by a constant first."
             )
-        return regular(distances, indices, self.n)
+        return regular(distances, indices, self.engine.points.shape[0])
 
     def _within(self, X: Matrix | None, radius: float) -> sp.csr_array:
         engine = cast(LibrarySearch, self.engine)  # `build` chooses this engine if a radius is given

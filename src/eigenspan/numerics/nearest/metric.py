@@ -116,7 +116,7 @@ def point_distances(X: Matrix, Z: Matrix | None = None, metric: MetricLike = "eu
     name, parameters = (metric.name, metric.parameters) if isinstance(metric, Metric) else (metric, {})
     if is_euclidean(metric):
         with np.errstate(over="ignore", invalid="ignore"):
-            D = squared_distances(X, Z, then=lambda part: np.sqrt(part, out=part))
+            D = squared_distances(X, Z, then=np.sqrt)
     elif name == "cosine" and not parameters:
         D = cosine_distances(X, Z)
     else:

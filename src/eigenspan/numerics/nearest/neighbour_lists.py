@@ -151,11 +151,12 @@ def rounding(features: int) -> float:
     return 4 * EPS * (features + 8)
 
 
-def tied_rows(distances: Array, share: float = 0.0, slack: Array | None = None) -> Index:
-    """Return the lists (sorted by distance) with consecutive distances that differ by at most `share` of them, or the list's `slack`."""
+def tied_rows(distances: Array, features: int, slack: Array | None = None) -> Index:
+    """Return the lists (sorted by distance) with consecutive distances that are equal up to rounding, or up to the list's `slack`."""
     with np.errstate(invalid="ignore"):  # infinity minus infinity: such lists are rejected later
         gaps = distances[:, 1:] - distances[:, :-1]
     if slack is None:
+        share = rounding(features)
         if not gaps.size or gaps.min() > share * distances[:, -1].max():  # the usual case
             return np.empty(0, dtype=np.intp)
         return np.flatnonzero((gaps <= share * distances[:, 1:]).any(axis=1))

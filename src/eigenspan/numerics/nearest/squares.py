@@ -213,7 +213,7 @@ class Expansion:
 
 def squared_distances(
     X: Matrix, Z: Matrix | None = None, *, exponent: float | None = None, origin: Array | None = None,
-    then: Callable[[Array], object] | None = None,
+    then: Callable[..., object] | None = None,
 ) -> Array:  # fmt: skip
     """Return ``|x_i − z_j|²`` for all pairs of rows, accurate to nine digits.
 
@@ -227,7 +227,7 @@ def squared_distances(
     origin : ndarray or None
         A point near the rows of Z; None computes one.
     then : callable or None
-        Function applied in place to blocks of rows of the result while they are in the cache.
+        Function ``then(part, out=part)`` applied to blocks of rows of the result while they are in the cache, such as `numpy.sqrt`.
     """
     Z = X if Z is None else Z
     same = Z is X
@@ -239,7 +239,7 @@ def squared_distances(
     if few and not is_sparse(X) and not is_sparse(Z):
         out = cdist(X, Z, "sqeuclidean")
         if then is not None:
-            then(out)
+            then(out, out=out)
         return np.asarray(out)
     to = Expansion(Z, origin)
     X, A, a, error = to.rows(to.Z if same else X)
@@ -258,7 +258,7 @@ def squared_distances(
         if same:
             np.fill_diagonal(part[:, rows], 0.0)
         if then is not None:
-            then(part)
+            then(part, out=part)
 
     step = max(64 if checked and is_sparse(X) else 1, _ENTRIES // max(S.shape[1], 1))
     in_slices(finish, S.shape[0], step, workers())
@@ -268,9 +268,9 @@ def squared_distances(
 def gaussian_kernel(X: Matrix, Z: Matrix | None, gamma: float, origin: Array | None = None) -> Array:
     """Return ``exp(−γ |x_i − z_j|²)`` for all pairs of rows, accurate also far from the origin; symmetric if Z is X or None."""
 
-    def exponential(part: Array) -> None:
-        part *= -gamma
-        np.exp(part, out=part)
+    def exponential(part: Array, out: Array) -> None:
+        np.multiply(part, -gamma, out=out)
+        np.exp(out, out=out)
 
     return squared_distances(X, Z, exponent=gamma, origin=origin, then=exponential)
 
