@@ -7,6 +7,7 @@ import inspect
 import pytest
 
 import eigenspan as es
+from eigenspan.methods.base.table import Method
 from eigenspan.methods.registry import all_rows, find
 
 #: Estimators that are not methods: they work with any form, reducer, classifier or parameters.
@@ -50,6 +51,18 @@ def test_every_public_estimator_is_in_the_table() -> None:
 def test_a_name_means_one_method() -> None:
     for row in all_rows():
         assert all(find(name) is row for name in (row.name, *row.aliases)), row.name
+
+
+@pytest.mark.parametrize("row", all_rows(), ids=lambda row: row.name)
+def test_every_row_has_a_title_of_its_own(row: Method) -> None:
+    advice = f'{row.name} has no title: below @method write @known_as("Full name of the method", "other names; separated so")'
+    assert row.title, advice
+    assert row.title[0].isupper() or row.title[1] == "-", (
+        f"{row.name}: the title {row.title!r} begins with a capital letter"
+    )
+    assert not row.title.endswith("."), f"{row.name}: the title {row.title!r} ends without a full stop"
+    same = [other.name for other in all_rows() if other.title == row.title and other is not row]
+    assert same == [], f"{row.name} has the title of {same}"
 
 
 def test_facts_of_rows_that_state_them() -> None:

@@ -1,6 +1,5 @@
 """The methods by name."""
 
-# ruff: noqa: E501 -- a table reads best with one row a line
 from __future__ import annotations
 
 import difflib
@@ -29,7 +28,7 @@ from . import (  # noqa: F401 -- importing a family adds its methods to ROWS
     unfolding,
     variance,
 )
-from .base.table import BESIDES, FAMILIES, ROWS, Method
+from .base.table import BESIDES, FAMILIES, ROWS, Method, spoken
 from .external.wrappers import External
 
 
@@ -50,21 +49,35 @@ def _external(cls: type, **fixed: object) -> Callable[..., External]:
 
 
 def _theirs(
-    name: str, form: str, basis: str, supervision: str, cost: str, build: Callable[..., External], *aliases: str
+    name: str,
+    title: str,
+    phrases: str,
+    form: str,
+    basis: str,
+    supervision: str,
+    cost: str,
+    build: Callable[..., External],
+    *aliases: str,
 ) -> Method:
     """Return the row of a method of scikit-learn."""
-    return Method(name, "external", form, "—", basis, supervision, cost, "scikit-learn", build, aliases, own=False)
+    facts = "external", form, "—", basis, supervision, cost, "scikit-learn"
+    return Method(name, *facts, build, aliases, title, spoken({"": phrases}), own=False)
 
 
 # fmt: off
 #: The reducers.
 TABLE: tuple[Method, ...] = (
     *ROWS,
-    _theirs("FactorAnalysis", "likelihood", "linear", "none", "n D² per step", _external(FactorAnalysis)),
-    _theirs("FastICA", "negentropy", "linear", "none", "n D² per step", _external(FastICA, random_state=0), "ica"),
-    _theirs("NCA", "leave-one-out accuracy", "linear", "labels", "n² D per step", _external(NeighborhoodComponentsAnalysis, random_state=0)),
-    _theirs("TSNE", "Kullback–Leibler", "samples", "none", "n log n per step", _external(TSNE, random_state=0), "t-sne"),
-    _theirs("NonmetricMDS", "stress of ranks", "samples", "none", "n² per step", _external(MDS, **NONMETRIC, n_init=1, random_state=0), "nmds"),
+    _theirs("FactorAnalysis", "Factor analysis", "common factors; factor loadings",
+            "likelihood", "linear", "none", "n D² per step", _external(FactorAnalysis)),
+    _theirs("FastICA", "Independent component analysis", "independent components; blind source separation; cocktail party problem",
+            "negentropy", "linear", "none", "n D² per step", _external(FastICA, random_state=0), "ica"),
+    _theirs("NCA", "Neighbourhood components analysis", "metric learning for nearest neighbours",
+            "leave-one-out accuracy", "linear", "labels", "n² D per step", _external(NeighborhoodComponentsAnalysis, random_state=0)),
+    _theirs("TSNE", "t-distributed stochastic neighbour embedding", "stochastic neighbour embedding; SNE",
+            "Kullback–Leibler", "samples", "none", "n log n per step", _external(TSNE, random_state=0), "t-sne"),
+    _theirs("NonmetricMDS", "Non-metric multidimensional scaling", "ordinal MDS; ordinal multidimensional scaling; SMACOF",
+            "stress of ranks", "samples", "none", "n² per step", _external(MDS, **NONMETRIC, n_init=1, random_state=0), "nmds"),
 )
 # fmt: on
 
@@ -81,7 +94,7 @@ def all_rows() -> tuple[Method, ...]:
 
 
 def methods() -> Any:
-    """Return the table of methods: family, form, unit, basis, supervision, cost and source equation of each.
+    """Return the table of methods: title, family, form, unit, basis, supervision, cost and source equation of each.
 
     Returns
     -------
@@ -96,8 +109,9 @@ def methods() -> Any:
     """
     import pandas as pd
 
-    rows = [{k: v for k, v in asdict(method).items() if k not in ("build", "own")} for method in all_rows()]
+    rows = [{k: v for k, v in asdict(method).items() if k not in ("build", "phrases", "own")} for method in all_rows()]
     table = pd.DataFrame(rows).set_index("name")
+    table.insert(0, "title", table.pop("title"))
     table["aliases"] = [", ".join(aliases) for aliases in table["aliases"]]
     return table
 

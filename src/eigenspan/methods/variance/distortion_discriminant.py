@@ -21,7 +21,7 @@ from ...numerics.memory import require
 from ...problem import Fitted, Map
 from ...problem.spectrum import seed_of
 from ..base.contract import SpectralReducer
-from ..base.table import method
+from ..base.table import known_as, method
 from .oriented_pca import Distortions, OrientedPCA
 
 #: Numbers of rows of recordings: one for all, one for each, or None for a single recording.
@@ -67,6 +67,10 @@ class Layers:
 
 
 @method("variance", "max signal covariance, in layers", "noise correlation", "layers × (n D² + D³)", "S3 §3.8", "dda")
+@known_as(
+    "Distortion discriminant analysis",
+    "layered oriented PCA; audio fingerprinting; robust features for sequences; convolutional OPCA",
+)
 class DistortionDiscriminantAnalysis(SpectralReducer):
     """Distortion discriminant analysis: layers of `OrientedPCA` over growing stretches of a sequence.
 

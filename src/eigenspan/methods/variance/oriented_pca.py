@@ -24,7 +24,7 @@ from ...problem import Features, Fitted, Form, Posed, Raw, TraceProblem, identit
 from ...problem.spectrum import seed_of
 from ..base.contract import FeatureReducer, axes, features_of
 from ..base.streaming import Streaming
-from ..base.table import method
+from ..base.table import known_as, method
 
 #: One function that distorts rows, with a random generator as second value if it needs one, or several.
 Distortions = Annotated[Any, Function(1), Function(2)] | Annotated[ArrayLike, TypeName("list of callables")] | None
@@ -156,6 +156,12 @@ def _refuse_idle(estimator: OrientedPCA) -> None:
 
 
 @method("variance", "max signal covariance", "noise correlation", "n D² + D³", "S3 eqs. 3.47–3.48", "opca")
+@known_as(
+    "Oriented principal component analysis",
+    "oriented PCA; signal to noise ratio; generalised eigenvectors of signal and noise; distorted samples; "
+    "noise covariance",
+    {"extractor='difference'": "difference of signal and noise", "kernel='rbf'": "kernel OPCA; kernel oriented PCA"},
+)
 class OrientedPCA(Streaming, FeatureReducer):
     """Oriented principal component analysis: directions with much signal and little noise.
 
