@@ -14,7 +14,7 @@ from cli_helpers import refused, run
 from eigenspan import LPP
 from eigenspan.cli import main
 from eigenspan.cli.bundle import load
-from eigenspan.methods.registry import TABLE, find
+from eigenspan.methods.registry import TABLE, row_of
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_help_and_methods_and_info():
     assert all(row.name in table for row in TABLE)
     text = run("info", "lpp")
     assert "n_neighbors : int or None" in text
-    assert " ".join(find("lpp").source.split()) in text
+    assert " ".join(row_of("lpp").source.split()) in text
     assert "$" not in text
     assert "scikit-learn" in run("info", "t-sne").replace("sklearn", "scikit-learn")
     assert "Did you mean 'Isomap'" in refused("info", "isomp")

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compat import StrOptions
-from .._documented import documented
 from .._parameters import Count, Marker, NotNegative, TypeName, Verbose, attribute
 from ..data import Input, Sample
 from ..data.y import ClassLabels
@@ -50,6 +49,7 @@ from ..problem.scatters import written_out
 from .base.contract import Kernels, LandmarkRows, SpectralReducer, axes, check_neighbours, is_single, neighbours_sought
 from .base.graph_embedding import Graph, barycentric, check_given
 from .base.reductions import Connected, Distinct, Neighbours, fit_posed
+from .base.table import besides, known_as
 from .discriminant.pair_costs import RatioWeights
 
 Array = NDArray[np.float64]
@@ -158,7 +158,25 @@ def _refuse_idle(estimator: Any) -> None:
         raise InputError('unit="projection" is about axes of features, and basis="samples" has none: use "embedding".')
 
 
-@documented
+@besides(
+    "custom",
+    "any",
+    "any",
+    "linear, kernel or samples",
+    "optional",
+    "that of the forms, then n D² + D³",
+    "S0 eqs. 5, 55–56",
+)
+@known_as(
+    "Any trace problem",
+    "trace optimisation; trace problem; trace minimisation; Rayleigh quotient; generalised eigenvalue problem; "
+    "generalised embedding; graph embedding",
+    {
+        "minimise='laplacian', unit='degree'": "projection of a graph form; linear graph embedding",
+        "minimise='reconstruction', basis='samples'": "embedding from reconstruction weights",
+        "maximise='between', over='within', unit='projection'": "quotient of traces; trace ratio of scatters",
+    },
+)
 class TraceReducer(SpectralReducer):
     """Any trace problem, put together by hand.
 

@@ -55,11 +55,13 @@ _LEVEL = 0.05
 @known_as(
     "Linear discriminant analysis",
     "Fisher discriminant analysis; Fisher's linear discriminant; Fisher's discriminant; FDA; Fisherfaces; "
-    "discriminant analysis; between-class scatter; within-class scatter; canonical variates",
+    "discriminant analysis; multiple discriminant analysis; MDA; between-class scatter; within-class scatter; "
+    "canonical variates",
     {
         "kernel='rbf'": "kernel LDA; kernel FDA; kernel discriminant analysis; kernel Fisher discriminant analysis; "
         "generalised discriminant analysis; KDA",
-        "criterion='trace-ratio'": "trace ratio; trace ratio LDA; trace ratio optimisation; trace quotient; LDA with orthogonal axes",
+        "criterion='trace-ratio'": "trace ratio; trace ratio LDA; trace ratio optimisation; trace quotient; Foley–Sammon transform; "
+        "LDA with orthogonal axes",
         "shrinkage='auto'": "regularised LDA; regularised discriminant analysis; shrinkage LDA",
     },
 )

@@ -82,7 +82,7 @@ class DNE(_Margins):
 @method("discriminant", "max L of rivals", "L of allies", NEIGHBOURS_AND_FEATURES, "S2 §2.1.1")
 @known_as(
     "Marginal Fisher analysis",
-    "marginal Fisher's criterion; intrinsic graph and penalty graph; graph embedding framework",
+    "marginal Fisher's criterion; intrinsic graph and penalty graph",
     {"kernel='rbf'": "kernel MFA; kernel marginal Fisher analysis"},
 )
 class MFA(_Margins):

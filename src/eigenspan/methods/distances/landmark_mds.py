@@ -236,7 +236,7 @@ def _moments(blocks: Iterator[Array], masses: Array | None = None) -> tuple[Arra
 @method("distances", "max −½HΔ²H on landmarks", "embedding", "n q", "S3 §4")
 @known_as(
     "Landmark multidimensional scaling",
-    "landmark MDS; distance-based triangulation; Nyström MDS; FastMap; MetricMap; pivot MDS",
+    "landmark MDS; LMDS; distance-based triangulation; Nyström MDS; FastMap; MetricMap; pivot MDS",
 )
 class LandmarkMDS(GramReducer):
     """Landmark multidimensional scaling.

@@ -49,7 +49,8 @@ def walk_basis(
 @method("laplacian", "min L", "degree", SPARSE, "S0 eq. 16", "le", "eigenmaps", "spectralembedding")
 @known_as(
     "Laplacian eigenmaps",
-    "spectral embedding; graph Laplacian; graph Laplacian eigenvectors; normalised Laplacian",
+    "spectral embedding; graph drawing; spectral graph drawing; graph Laplacian; graph Laplacian eigenvectors; "
+    "normalised Laplacian",
     {
         "n_components=1": "Fiedler vector; Fiedler value; second smallest eigenvector of the Laplacian; algebraic connectivity",
         "unit='covariance'": "Laplacian eigenmaps with unit covariance",
@@ -164,8 +165,8 @@ class _LocalityPreserving(GraphProjection):
     "Locality preserving projections",
     "linear Laplacian eigenmaps; Laplacianfaces; linear extension of Laplacian eigenmaps",
     {
-        "graph='class'": "supervised LPP; supervised locality preserving projections; SLPP",
-        "graph='all', weights=Powered()": "LPP*; LPP star; LPP with powered local scaling",
+        "graph='class'": "supervised LPP; supervised locality preserving projections; SLPP; class graph",
+        "graph='all', weights=Powered()": "LPP*; LPP with powered local scaling",
         "kernel='rbf'": "kernel LPP; KLPP; kernel locality preserving projections",
     },
 )

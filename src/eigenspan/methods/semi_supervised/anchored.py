@@ -52,7 +52,8 @@ def _places_of(estimator: Anchored) -> KnownPlaces:
     "Graph embedding with known positions",
     "",
     {
-        "LLE()": "semi-supervised LLE; semi-supervised locally linear embedding; LLE with prior information; constrained LLE",
+        "LLE()": "semi-supervised LLE; semi-supervised nonlinear dimensionality reduction; semi-supervised locally linear embedding; "
+        "LLE with prior information; constrained LLE",
         "LaplacianEigenmaps()": "semi-supervised Laplacian eigenmaps; known coordinates; anchor points; prior coordinates",
         "LTSA()": "semi-supervised LTSA",
         "LLE(), form='noisy'": "inexact prior information",

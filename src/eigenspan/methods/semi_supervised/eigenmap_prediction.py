@@ -162,8 +162,8 @@ class EigenmapRegressor(RegressorMixin, LaplacianEigenmaps):
 @besides("semi-supervised", "min squares over eigenmaps", "degree", "samples", "some labels", SPARSE, "S1 §1.5")
 @known_as(
     "Semi-supervised classification on Laplacian eigenmaps",
-    "eigenmap classification; semi-supervised learning on Riemannian manifolds; semi-supervised classification; "
-    "semi-supervised learning on manifolds; labelled and unlabelled points",
+    "eigenmap classification; semi-supervised learning on Riemannian manifolds; manifold assumption; "
+    "semi-supervised classification; semi-supervised learning on manifolds; labelled and unlabelled points",
 )
 class EigenmapClassifier(ScoredClassifier, LaplacianEigenmaps):
     """Semi-supervised classification on Laplacian eigenmaps.

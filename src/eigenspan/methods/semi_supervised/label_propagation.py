@@ -34,8 +34,9 @@ _Trust = Annotated[float, Interval(Real, 0, 1, closed="right")]
 
 @method("semi-supervised", "max S_B of labels found by CCCP", "total scatter", "n D min(n, D)", "S0 §6.1")
 @known_as(
-    "Semi-supervised discriminant analysis by the concave–convex procedure",
-    "CCCP; SDA via CCCP; concave-convex procedure; LDA with unknown labels; transductive discriminant analysis",
+    "Semi-supervised discriminant analysis via CCCP",
+    "CCCP; concave-convex procedure; constrained concave-convex procedure; LDA with unknown labels; "
+    "transductive discriminant analysis",
 )
 class SDACCCP(LabelledProjection):
     """Semi-supervised discriminant analysis that finds the missing labels by the concave–convex procedure.

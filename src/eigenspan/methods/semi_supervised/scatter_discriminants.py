@@ -198,9 +198,7 @@ class SSFDA(LabelledStreaming, PairCosts):
     "self",
 )
 @known_as(
-    "Semi-supervised local Fisher discriminant analysis of Sugiyama",
-    "between LFDA and PCA",
-    {"kernel='rbf'": "kernel SELF"},
+    "Semi-supervised local Fisher discriminant analysis (SELF)", "between LFDA and PCA", {"kernel='rbf'": "kernel SELF"}
 )
 class SELFDA(FeatureReducer):
     """SELF, the semi-supervised local Fisher discriminant analysis of Sugiyama et al.: between `LFDA` and `PCA`.

@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
     "semi-supervised discriminant",
     {
         "kernel='rbf'": "kernel SDA; kernel semi-supervised discriminant analysis",
-        "mu=0": "regularisation of the class scatter",
+        "weights=PathSimilarity()": "semi-supervised discriminant analysis using robust path-based similarity",
     },
 )
 class SDA(LabelledStreaming, GraphProjection):

@@ -30,7 +30,7 @@ _DAMPING, _TINY = 1e-12, float(np.finfo(np.float64).tiny)
 )
 @known_as(
     "Sufficient dimensionality reduction of a table of counts",
-    "contingency table; table of counts; co-occurrence data; information projection; "
+    "sufficient dimensionality reduction; contingency table; table of counts; co-occurrence data; information projection; "
     "Kullback–Leibler divergence of counts; SDR of contingency tables",
 )
 class ContingencySDR(Reducer):

@@ -31,7 +31,8 @@ _BLOCK = 2**22
 @method("unfolding", "max tr K", "rescaled distances of near neighbours", "as MVU", "S4 §8.2")
 @known_as(
     "Relaxed maximum variance unfolding",
-    "relaxed MVU; conformal MVU; rescaled distances; short circuits in MVU; short-circuit edges",
+    "relaxed MVU; conformal MVU; rescaled distances; rescaling local distances; short circuits in MVU; "
+    "short-circuit edges",
 )
 class RelaxedMVU(Unfolding):
     """Maximum variance unfolding without short circuits, and up to a local scale.

@@ -36,7 +36,10 @@ Representatives = Literal["mean", "medoid"]
 
 # ---------------------------------------------------------------------- neighbours within classes
 @method("unfolding", "max tr K, neighbours within classes", "distances of neighbours", "as MVU", "S4 §6.1")
-@known_as("Supervised maximum variance unfolding", "S-MVU; supervised MVU; supervised semidefinite embedding")
+@known_as(
+    "Supervised maximum variance unfolding",
+    "S-MVU; supervised MVU; supervised SDE; supervised semidefinite embedding; MVU with neighbours within classes",
+)
 class SupervisedMVU(BoundedUnfolding):
     """Maximum variance unfolding with neighbours within classes.
 

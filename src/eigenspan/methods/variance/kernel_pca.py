@@ -118,7 +118,8 @@ def _refuse_two_widths(estimator: KernelPCA) -> None:
     "Kernel principal component analysis",
     "nonlinear PCA; kernel trick",
     {
-        "landmarks=200": "Nyström kernel PCA; Nyström approximation; Nyström method; Nyström extension of a kernel; sparse kernel PCA",
+        "landmarks=200": "Nyström; Nyström kernel PCA; Nyström approximation; Nyström method; Nyström extension of a kernel; "
+        "sparse kernel PCA",
         "preimage='fixed-point'": "pre-image; preimage problem; kernel PCA denoising",
         "kernel='poly', gamma=1, coef0=1": "polynomial kernel PCA",
     },
