@@ -10,8 +10,8 @@ import eigenspan as es
 from eigenspan.methods.base.table import Method
 from eigenspan.methods.registry import all_rows, row_of
 
-#: Estimators that are not methods: they work with any form, reducer, classifier or parameters.
-TOOLS = {"TraceReducer", "External", "LabelledOnly", "RegularizedSearch"}
+#: Estimators that are not methods: they work with any classifier or parameters.
+TOOLS = {"LabelledOnly", "RegularizedSearch"}
 
 #: Names of the methods in the papers, by section; parameters of the method are in brackets.
 PUBLISHED = {

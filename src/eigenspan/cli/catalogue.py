@@ -67,6 +67,8 @@ def info(method: str) -> None:
     show(f"  {'family':<12} {row.family}")
     for heading in ("form", "unit", "basis", "supervision", "cost", "source"):
         show(f"  {heading:<12} {getattr(row, heading)}")
+    if (y := _meaning_of_y(row)) is not None:
+        show(f"  {'y':<12} {y}")
     if row.aliases:
         show(f"  {'also called':<12} {', '.join(row.aliases)}")
     if row.phrases:
@@ -100,6 +102,12 @@ def _list_hits(text: str, failure: InputError) -> None:
         table.row((hit.call, "bold"), hit.title, hit.why)
     table.show()
     note("eigenspan info METHOD describes a method; here its name is the part of the call before the bracket.")
+
+
+def _meaning_of_y(row: Any) -> str | None:
+    """Return what y holds if it is neither labels nor numbers."""
+    reader = getattr(getattr(row.build, "_input", None), "y", None)
+    return getattr(reader, "meaning", None)
 
 
 def _phrases(row: Any) -> str:

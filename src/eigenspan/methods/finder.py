@@ -11,20 +11,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-#: Rules that map spellings to one: British to American, plural to singular, and words that mean the same.
-_SPELLINGS = tuple(
-    (re.compile(pattern), replacement)
-    for pattern, replacement in (
-        (r"(?<=\w\w)our", "or"),
-        (r"(?<=\w\w)([iy])s(?=e|ing|ation)", r"\1z"),
-        (r"tre(?=s?$|d$)", "ter"),
-        (r"tring$", "tering"),
-        (r"ll(?=ed$|ing$|ers?$)", "l"),
-        (r"ean(?=s?$)", "ian"),
-        (r"(?<=\w\w\w)ality$", ""),
-        (r"(?<=\w\w)ies$", "y"),
-        (r"(?<=\w\w\w)(?<![sui])s$", ""),
-    )
+#: Rules for a word: British spelling to American. They also change words that are the same in both, such as "noise".
+_AMERICAN = (
+    (re.compile(r"(?<=\w\w)our"), "or"),
+    (re.compile(r"(?<=\w\w)([iy])s(?=e|ing|ation)"), r"\1z"),
+    (re.compile(r"tre(?=s?$|d$)"), "ter"),
+    (re.compile(r"tring$"), "tering"),
+    (re.compile(r"ll(?=ed$|ing$|ers?$)"), "l"),
+)
+#: Rules for forms of a word: Laplacean, dimensionality, and plurals.
+_FORMS = (
+    (re.compile(r"ean(?=s?$)"), "ian"),
+    (re.compile(r"(?<=\w\w\w)ality$"), ""),
+    (re.compile(r"(?<=\w\w)ies$"), "y"),
+    (re.compile(r"(?<=\w\w\w)(?<![sui])s$"), ""),
 )
 #: Prefixes that are written with or without a hyphen or space.
 _PREFIX = re.compile(r"\b(non|semi|multi|pre|co|sub|pseudo)[\W_]+(?=[^\W_])")
@@ -40,17 +40,27 @@ def words(text: str) -> tuple[str, ...]:
     letters = unicodedata.normalize("NFKD", text.casefold())
     letters = "".join(letter for letter in letters if not unicodedata.combining(letter))
     letters = _PREFIX.sub(r"\1", re.sub(r"['’]s?\b", "", letters))
-    found = []
-    for word in _WORD.findall(letters):
-        for pattern, replacement in _SPELLINGS:
-            word = pattern.sub(replacement, word)
-        found.append(word)
-    return tuple(found)
+    return tuple(_replaced(word, (*_AMERICAN, *_FORMS)) for word in _WORD.findall(letters))
+
+
+def american(text: str) -> str:
+    """Return a phrase with the rules for American spelling, for indexes of other search engines."""
+    return re.sub(r"\w+", lambda word: _replaced(word[0], _AMERICAN), text)
+
+
+def _replaced(word: str, rules: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    for pattern, replacement in rules:
+        word = pattern.sub(replacement, word)
+    return word
 
 
 def key(text: str) -> str:
-    """Return the words of a phrase without spaces; equal for all spellings of it."""
-    return "".join(words(text))
+    """Return the words of a phrase without spaces, in the singular; equal for all spellings of it."""
+    return _joined(words(text))
+
+
+def _joined(found: tuple[str, ...]) -> str:
+    return _replaced("".join(found), _FORMS[-1:])  # "ClassicalMDS" is one word, and "classical MDS" two
 
 
 @dataclass(frozen=True)
@@ -125,11 +135,11 @@ class Index:
 
     def _scores(self, ours: tuple[str, ...]) -> Iterator[float]:
         """Yield the similarity of each phrase with a text: 1 if they are the same apart from spelling, or else less."""
-        joined = "".join(ours)
+        joined = _joined(ours)
         alike = [{word: degree for word in self.weights if (degree := _alike(word, our))} for our in ours]
         own = [self.weights.get(our, self.unknown) for our in ours]
         for theirs, total in zip(self.words, self.sums, strict=True):
-            other = "".join(theirs)
+            other = _joined(theirs)
             if joined == other or not joined:
                 yield float(bool(joined))
                 continue

@@ -159,7 +159,7 @@ def find(text: str, *, most: int = 5) -> Hits:
 @lru_cache(maxsize=1)
 def _index(rows: tuple[Method, ...]) -> Index:
     """Return the index of what `find` searches."""
-    return Index((*entries_of(rows), *(entry for topic in TOPICS for entry in topic.entries())))
+    return Index(entries(rows))
 
 
 def _text(name: object) -> str:
@@ -168,15 +168,17 @@ def _text(name: object) -> str:
     return name
 
 
-def entries_of(rows: Iterable[Method]) -> Iterator[Entry]:
-    """Yield names, titles and phrases of the rows, each with its call."""
-    for row in rows:
+def entries(rows: Iterable[Method] | None = None) -> Iterator[Entry]:
+    """Yield names, titles and phrases of the rows and of all topics, each with its call."""
+    for row in all_rows() if rows is None else rows:
         plain = call_of(row)
         for phrase in (row.title, row.name, *row.aliases):
             yield Entry(phrase, row.name, row.title, plain, plain=True)
         for arguments, phrase in row.phrases:
             call = call_of(row, arguments) if arguments else plain
             yield Entry(phrase, row.name, row.title, call, plain=not arguments)
+    for topic in TOPICS:
+        yield from topic.entries()
 
 
 def call_of(row: Method, arguments: str = "") -> str:

@@ -86,8 +86,9 @@ class DistortionDiscriminantAnalysis(SpectralReducer):
     recording. Where a stretch runs over the end of its recording, its last row is repeated, and such stretches are no part of the
     fit. With ``frames=1`` rows stand for themselves, and order does not matter.
 
-    Copies go to ``fit`` as y, are made by `distortions`, or both, as in `OrientedPCA`. Layers without any noise take it to be the
-    same in all directions.
+    y of ``fit`` holds the distorted copies, row by row: one table of the shape of X, several in a list, or a stack of shape
+    (N, n_samples, n_features). They may also be made by `distortions`. y holds no labels: a vector is ignored. Layers
+    without any noise take it to be the same in all directions.
 
     Cost: that of `OrientedPCA` for each layer, whose features are `frames` times those of the layer before; the signals and their copies
     are held in memory.

@@ -175,8 +175,9 @@ class OrientedPCA(Streaming, FeatureReducer):
     On every axis the noise has a mean square of one and the signal a variance of ``eigenvalues_``, the signal-to-noise ratio.
     Scaling all of the signal or all of the noise leaves the directions as they are.
 
-    Copies go to ``fit`` as y, are made by `distortions`, or both. With neither, noise is taken to be the same in all directions, R = I,
-    and the axes are those of PCA. With a `kernel` noise is measured in its feature space.
+    y of ``fit`` holds the distorted copies, row by row: one table of the shape of X, several in a list, or a stack of shape
+    (N, n_samples, n_features). They may also be made by `distortions`. y holds no labels: a vector is ignored. Without copies, noise
+    is taken to be the same in all directions, R = I, and the axes are those of PCA. With a `kernel` noise is measured in its feature space.
 
     Cost: O((N + 1) n D² + D³) for N copies, and O(D²) memory beyond the data. X, and copies, may be a `numpy.memmap`, read once and in
     blocks: the fit then holds no ``embedding_``. `partial_fit` takes rows and their copies in parts.
