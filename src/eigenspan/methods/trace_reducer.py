@@ -198,12 +198,13 @@ class TraceReducer(SpectralReducer):
         Form A; give one of the two. ``minimise="laplacian"`` is used if both are None. A name: ``"laplacian"``,
         ``"degree"``, ``"reconstruction"``, ``"tangent"``, ``"hessian"``, ``"modified"``, ``"variance"``, ``"identity"``,
         and with labels ``"between"``, ``"within"``, ``"total"``, ``"class_average"``, ``"class_laplacian"``; a `Form`; or a
-        function ``(points, y) -> Form``.
+        function ``(points, y) -> Form``. A command line takes names only.
     over
         Denominator of a trace ratio, a positive semidefinite form, to which the ridge is added. None means that a trace is
         optimised, not a ratio.
     unit
-        ``Y'Y = I``, ``V'V = I``, or any form as above.
+        ``Y'Y = I``, ``V'V = I``, or any form as above. ``"identity"`` has no effect: it is ``"embedding"`` as a form, and so is
+        ``"variance"`` if the embedding is centred, as with linear features.
     basis
         The features, a kernel's feature space, or the embedding itself.
     scale
@@ -217,7 +218,10 @@ class TraceReducer(SpectralReducer):
         ... With ``graph="precomputed"``, X is the affinity matrix, whose diagonal the degrees D leave out.
     disconnected
         For ``basis="samples"``: add edges and warn, or raise an error, if the graph is not connected (or, for
-        ``"reconstruction"`` and ``"modified"``, if its neighbour lists have several closed classes).
+        ``"reconstruction"`` and ``"modified"``, if its neighbour lists have several closed classes). It has no effect with
+        the other bases.
+    unlabeled
+        ... It has no effect if no form is made of labels.
     ridge
         ε that keeps the axes short: added as B + εI, or as A + εI if a PSD form A is minimised. None means 0 for features
         of full rank. For kernels, whose feature space can interpolate any embedding of the training points, None means a
