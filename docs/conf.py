@@ -37,6 +37,7 @@ myst_heading_anchors = 3
 autodoc_typehints = "none"  # types are in the lists of parameters
 autosummary_generate = True
 autosummary_ignore_module_all = False
+autosummary_context = {"known_as": reference.known_as()}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import eigenspan
 from eigenspan import errors
+from eigenspan.methods.finder import american
+from eigenspan.methods.registry import entries
 
 #: Sub-packages with public names of their own, and what they are for.
 PARTS = ("dimension", "quality", "plotting", "report", "models", "selection", "theory")
@@ -79,6 +81,25 @@ def places() -> dict[str, str]:
     for part in reversed(PARTS):
         found |= {name: f"eigenspan.{part}.{name}" for name in names_of(part)}
     return found | {name: f"eigenspan.{BEHIND.get(name, name)}" for name in eigenspan.__all__}
+
+
+def phrases() -> dict[str, str]:
+    """Public name -> the phrases that `eigenspan.find` has for it, for its page and for the search of the site."""
+    found: dict[str, list[str]] = {}
+    for entry in entries():
+        found.setdefault(entry.name, []).append(entry.phrase)
+    return {name: ", ".join(dict.fromkeys(each for each in several if each != name)) for name, several in found.items()}
+
+
+def known_as() -> dict[str, str]:
+    """Public name -> a paragraph of what people call it, for its page, and words in American spelling for the site's search."""
+    found = {}
+    for name, several in phrases().items():
+        words = re.findall(r"\w+", american(several))
+        other = " ".join(dict.fromkeys(word for word in words if word not in several))
+        hidden = f"\n\n.. meta::\n   :keywords: {other}" if other else ""
+        found[name] = f"Known as: {several}.{hidden}"
+    return found
 
 
 def link_names(app: Any, doctree: Any) -> None:

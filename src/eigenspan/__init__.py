@@ -31,7 +31,7 @@ Why methods agree
     kernels         equivalent_kernel, EquivalentKernel, nearest_psd, dot_products
     theorems        check_theorems, Theorem, TheoremResult, TheoremReport
 Tables
-    methods, make
+    methods, make, find
 Files
     save, load
 Other libraries
@@ -50,7 +50,7 @@ from .methods.distances import ClassicalMDS, Isomap, KernelIsomap, LandmarkIsoma
 from .methods.external import External
 from .methods.laplacian import LPP, OLPP, CommuteTimeEmbedding, DiffusionMap, LaplacianEigenmaps, SpectralClustering
 from .methods.reconstruction import LLE, NPP, ONPP, ConformalEigenmaps
-from .methods.registry import make
+from .methods.registry import find, make
 from .methods.semi_supervised import (
     MMC,
     SDA,
@@ -269,6 +269,7 @@ __all__ = [
     "dot_products",
     "equivalent_kernel",
     "evaluate",
+    "find",
     "intrinsic_dimension",
     "load",
     "low_rank_kernel",

@@ -14,7 +14,7 @@ from cli_helpers import refused, run
 from eigenspan import LPP
 from eigenspan.cli import main
 from eigenspan.cli.bundle import load
-from eigenspan.methods.registry import TABLE, find
+from eigenspan.methods.registry import TABLE, row_of
 
 
 @pytest.fixture
@@ -49,10 +49,10 @@ def test_help_and_methods_and_info():
     assert all(row.name in table for row in TABLE)
     text = run("info", "lpp")
     assert "n_neighbors : int or None" in text
-    assert " ".join(find("lpp").source.split()) in text
+    assert " ".join(row_of("lpp").source.split()) in text
     assert "$" not in text
     assert "scikit-learn" in run("info", "t-sne").replace("sklearn", "scikit-learn")
-    assert "Did you mean 'Isomap'" in refused("info", "isomp")
+    assert "There is no method 'zzzz'. eigenspan methods lists all" in refused("info", "zzzz")
 
 
 def test_runs_as_a_module():
@@ -233,7 +233,7 @@ def test_number_of_rows_with_a_numeric_response_is_reported(iris, tmp_path):
 @pytest.mark.parametrize(
     "options, message",
     [
-        (["-m", "lppp"], "There is no method 'lppp'. Did you mean 'LPP'?"),
+        (["-m", "lppp"], "There is no method 'lppp'. Did you mean 'LPP'? eigenspan info 'lppp' shows"),
         (["--label", "specis"], "no column 'specis'. Did you mean 'species'?"),
         (["--columns", "petal_widht"], "Did you mean 'petal_width'?"),
         (["--columns", "city"], "'city' holds text"),

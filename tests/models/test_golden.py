@@ -62,7 +62,7 @@ def test_specifications_keep_their_parameters(name: str) -> None:
 
 
 def test_every_method_and_kind_has_a_golden_file() -> None:
-    assert {row.name for row in all_rows()} <= {path.stem for path in FILES}
+    assert {row.name for row in all_rows() if row.family != "custom"} <= {path.stem for path in FILES}
     assert {*templates(), *specifications()} == {path.stem for path in FILES}
     stored = {kind for path in FILES for kind in stored_kinds(path)}
     assert kinds().keys() - stored == ELSEWHERE

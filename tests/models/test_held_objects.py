@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
+from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 
@@ -35,6 +36,7 @@ GIVEN: dict[str, Any] = {
     "Anchored": lambda: es.Anchored(es.LTSA(2, n_neighbors=8)).fit(X, PLACES),
     "ContingencySDR": lambda: es.ContingencySDR(1).fit(COUNTS),
     "EigenmapRegressor": lambda: es.EigenmapRegressor(n_neighbors=8).fit(X, SOME),
+    "External": lambda: es.External(PLSRegression()).fit(X, Y),
     "KernelLearner": lambda: es.KernelLearner(["linear", "rbf"]).fit(X[Y > 0], Y[Y > 0]),
 }
 

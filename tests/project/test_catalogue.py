@@ -7,10 +7,11 @@ import inspect
 import pytest
 
 import eigenspan as es
-from eigenspan.methods.registry import all_rows, find
+from eigenspan.methods.base.table import Method
+from eigenspan.methods.registry import all_rows, row_of
 
-#: Estimators that are not methods: they work with any form, reducer, classifier or parameters.
-TOOLS = {"TraceReducer", "External", "LabelledOnly", "RegularizedSearch"}
+#: Estimators that are not methods: they work with any classifier or parameters.
+TOOLS = {"LabelledOnly", "RegularizedSearch"}
 
 #: Names of the methods in the papers, by section; parameters of the method are in brackets.
 PUBLISHED = {
@@ -34,7 +35,7 @@ PUBLISHED = {
 def test_every_published_method_is_in_the_table(field: str) -> None:
     for entry in (" ".join(part.split()) for part in PUBLISHED[field].split(";")):
         name, _, parameter = entry.rstrip(")").partition(" (")
-        row = find(name)
+        row = row_of(name)
         assert not parameter or parameter in inspect.signature(row.build).parameters, entry
 
 
@@ -49,13 +50,25 @@ def test_every_public_estimator_is_in_the_table() -> None:
 
 def test_a_name_means_one_method() -> None:
     for row in all_rows():
-        assert all(find(name) is row for name in (row.name, *row.aliases)), row.name
+        assert all(row_of(name) is row for name in (row.name, *row.aliases)), row.name
+
+
+@pytest.mark.parametrize("row", all_rows(), ids=lambda row: row.name)
+def test_every_row_has_a_title_of_its_own(row: Method) -> None:
+    advice = f'{row.name} has no title: below @method write @known_as("Full name of the method", "other names; separated so")'
+    assert row.title, advice
+    assert row.title[0].isupper() or row.title[1] == "-", (
+        f"{row.name}: the title {row.title!r} begins with a capital letter"
+    )
+    assert not row.title.endswith("."), f"{row.name}: the title {row.title!r} ends without a full stop"
+    same = [other.name for other in all_rows() if other.title == row.title and other is not row]
+    assert same == [], f"{row.name} has the title of {same}"
 
 
 def test_facts_of_rows_that_state_them() -> None:
     """Rows that state basis and supervision explicitly agree with the class and its input, if these determine them."""
     for name in ("PDDP", "EigenmapRegressor", "EigenmapClassifier"):
-        row = find(name)
+        row = row_of(name)
         cls = row.build
         kind = cls._input.y.kind if cls._input.y is not None else "none"
         assert row.supervision.endswith(kind), name

@@ -48,6 +48,26 @@ def test_the_reference_has_every_public_name():
     assert reference.places()["RidgeWarning"] == "eigenspan.errors.RidgeWarning"
 
 
+@pytest.mark.parametrize("kind", ["base", "class"])
+def test_pages_of_names_hold_what_people_call_them(kind):
+    jinja2 = pytest.importorskip("jinja2")
+    engine = jinja2.Environment()
+    engine.filters |= {"escape": str, "underline": lambda text: f"{text}\n{'=' * len(text)}"}
+    template = engine.from_string((ROOT / "docs" / "_templates" / "autosummary" / f"{kind}.rst").read_text())
+    about = {"module": "eigenspan", "objtype": "function", "known_as": reference.known_as()}
+    page = template.render(objname="NPP", **about).splitlines()
+    assert page[:2] == ["NPP", "==="]
+    assert page[-5:-3] == [
+        "",
+        "Known as: Neighbourhood preserving projections, npe, neighbourhood preserving embedding, "
+        "linear LLE, supervised NPP, supervised NPE, kernel NPP, kernel NPE.",
+    ]
+    assert page[-3:-1] == ["", ".. meta::"]
+    assert {"Neighborhood", "neighborhood"} <= set(page[-1].split())
+    assert "Known as" not in template.render(objname="save", **about)
+    assert "Correlation dimension" in about["known_as"]["intrinsic_dimension"]
+
+
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
 def test_an_example_becomes_a_page(script):
     text = examples.staged(script, ROOT / "docs")

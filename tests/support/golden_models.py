@@ -171,9 +171,11 @@ def specifications() -> dict[str, Any]:
 
 
 def templates() -> dict[str, tuple[Any, Any, Any]]:
-    """Yield name, factory, rows and response of every fitted model."""
+    """Return name, factory, rows and response of every fitted model; `TraceReducer` and `External` are modes."""
     few = {row.name: FEWER if row.family == "unfolding" else (X, Y) for row in all_rows()}
-    methods = {row.name: GIVEN.get(row.name, (row.build, *few[row.name])) for row in all_rows()}
+    methods = {
+        row.name: GIVEN.get(row.name, (row.build, *few[row.name])) for row in all_rows() if row.family != "custom"
+    }
     return {**methods, **{f"mode {name}": mode for name, mode in MODES.items()}}
 
 

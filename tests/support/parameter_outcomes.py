@@ -33,7 +33,8 @@ STARTS: dict[str, dict[str, Any]] = {
     "SpectralClustering": {"n_clusters": 3},
     "ManifoldKDR": {"tol": 0.05},
 }
-ROWS = {row.name: row for row in all_rows()}
+#: `External` is walked through the methods that wrap one estimator each.
+ROWS = {row.name: row for row in all_rows() if row.name != "External"}
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from parameter_outcomes import ROWS, forget
 #: documented for other modes only must act in this one.
 IDLE: dict[str, set[str]] = {
     "n_jobs": set(ROWS),
-    "random_state": {"ActionRespectingEmbedding", "CCA", "ClassicalMDS", "MixturePPCA", "MultiviewCCA", "PCA", "PDDP"},
+    "random_state": {"ActionRespectingEmbedding", "CCA", "ClassicalMDS", "MixturePPCA", "MultiviewCCA", "PCA", "PDDP", "TraceReducer"},
     "max_iter": {"PPCA"},
     "ridge": {"DNE", "MMC", "OLPP", "ONPP", "SSDNE", "SSDR", "SSMMC", "SupervisedPCA"},
     "axes": {"DNE", "MMC", "SODA", "SSDNE", "SSDR", "SSMMC", "SupervisedPCA"},
@@ -33,6 +33,9 @@ IDLE: dict[str, set[str]] = {
     "method": {"LandmarkMVU"},
     "solver": {"SODA"},
     "n_neighbors": {"FactorAnalysis", "FastICA", "NCA"},
+    "unit": {"TraceReducer"},
+    "disconnected": {"TraceReducer"},
+    "unlabeled": {"TraceReducer"},
 }  # fmt: skip
 
 

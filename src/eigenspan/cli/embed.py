@@ -89,13 +89,13 @@ def methods_of(o: SimpleNamespace, several: bool = False) -> list[tuple[Any, Any
 
     With several methods, each estimator gets only the parameters that it has.
     """
-    from ..methods.registry import find
+    from ..methods.registry import row_of
     from .fitting import build, require_embedding, require_labels
 
     names = [name.strip() for text in o.methods or ("pca",) for name in text.split(",") if name.strip()]
     chosen = []
     try:
-        for row in dict.fromkeys(find(name) for name in names):
+        for row in dict.fromkeys(row_of(name) for name in names):
             require_embedding(row)
             estimator = build(row, o, several=several or len(names) > 1)
             estimator._validate_params()  # fail before the table is read

@@ -58,6 +58,11 @@ def _value(text: str) -> Any:
 
 def require_embedding(row: Any) -> None:
     """Refuse methods that do not embed rows, and those whose known coordinates would need several columns of the table."""
+    if row.name == "External":
+        raise Usage(
+            "External wraps an estimator of another library, an object that a command line cannot name. "
+            "Use FactorAnalysis, FastICA, NCA, TSNE or NonmetricMDS, which wrap one each, or use External in Python."
+        )
     if row.family == "learning" or row.supervision == "coordinates":
         does = "does not embed rows" if row.family == "learning" else "needs the known coordinates of some rows"
         raise Usage(

@@ -54,7 +54,7 @@ class Forecast:
 
 def forecasts(X: Any, seed: int) -> list[Forecast]:
     """Estimate the cost of every method that can be fitted, from two fits: to `_ROWS` random rows and to half of them."""
-    from ..methods.registry import find
+    from ..methods.registry import row_of
 
     n, found, begin = len(X), [], time.perf_counter()
     drawn = np.random.default_rng(seed).permutation(n)[:_ROWS]
@@ -62,7 +62,7 @@ def forecasts(X: Any, seed: int) -> list[Forecast]:
         if time.perf_counter() - begin > _TRIAL_SECONDS:
             break
         try:
-            half, whole = (_trial(find(name).build(), X[np.sort(drawn[:m])]) for m in (len(drawn) // 2, len(drawn)))
+            half, whole = (_trial(row_of(name).build(), X[np.sort(drawn[:m])]) for m in (len(drawn) // 2, len(drawn)))
         except (EigenspanError, ValueError, np.linalg.LinAlgError):
             continue
         growth = np.log2(n / len(drawn))

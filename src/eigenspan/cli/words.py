@@ -7,7 +7,9 @@ import re
 #: Patterns for what a Python user types, with the equivalent on the command line, in the order of replacement.
 _REPLACEMENTS = (
     (r"eigenspan\.methods\(\)", "eigenspan methods"),
+    (r"eigenspan\.find\(('[^']*'|\"[^\"]*\")\)", r"eigenspan info \1"),
     (r"(?:eigenspan\.)?intrinsic_dimension\(X[^)]*\)", "eigenspan dimension TABLE"),
+    (r"\b(a function of \d+ values|an instance of '[\w.]+')", r"\1 (in Python only)"),
     (r"\bn_components\s?<=\s?(\d+)", r"-d \1 or less"),
     (r"\bn_components=(\"?\w+\"?|None)", r"-d \1"),
     (r"\bn_neighbors=(\d+)", r"-k \1"),

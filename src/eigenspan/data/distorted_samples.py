@@ -32,8 +32,7 @@ class Copies:
             if table.shape != shape:
                 raise InputError(
                     f"Distorted copy {k} in y has shape {table.shape}, and X has {shape}: noise is a copy less its "
-                    "original, row by row, so both need the same shape. Pass y of the shape of X, or several such tables; labels, which "
-                    "are not read, are a vector."
+                    f"original, row by row, so both need the same shape. y holds {DistortedCopies.meaning}. Labels, a vector, are not read."
                 )
         return self
 
@@ -43,6 +42,10 @@ class DistortedCopies:
     """Reader of distorted versions of X: one table, or several in a stack or list. A vector, such as labels, is ignored."""
 
     kind: ClassVar[str] = "none"
+    #: What y is, for messages and for ``eigenspan info``.
+    meaning: ClassVar[str] = (
+        "distorted versions of X, row by row: one table of its shape, several in a list, or a stack (N, n_samples, n_features)"
+    )
     needed: bool = False
 
     def read(self, y: TableLike | None, n: int, *, name: str, unlabeled: object) -> Copies:
@@ -56,7 +59,7 @@ class DistortedCopies:
             )
         stack = _array(y, "y")
         if stack.ndim > 3:
-            raise InputError(f"y has {stack.ndim} axes: {name} takes a distorted copy of X, or several, (N, n, D).")
+            raise InputError(f"y has {stack.ndim} axes. y of {name} holds {self.meaning}.")
         return Copies(tuple(stack) if stack.ndim == 3 else (stack,) * (stack.ndim == 2))
 
 

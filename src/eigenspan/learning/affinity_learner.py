@@ -18,7 +18,7 @@ from ..data.read import checked_rows
 from ..data.rows.storage import in_precision_of, refuse_out_of_range, warn_of_rounded_columns
 from ..data.y import read_classes
 from ..errors import ConvergenceWarning, DimensionError, LabelError, warn
-from ..methods.base.table import besides
+from ..methods.base.table import besides, known_as
 from ..numerics.memory import memory_errors, require
 from .all_or_nothing import all_or_nothing
 
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 
 @besides("learning", "min divergence of a walk", "—", "linear", "some labels", "n² D per step", "S3 §4.5.2")
+@known_as(
+    "Feature weights for spectral clustering",
+    "learning spectral clustering; learning segmentation; learned affinity; affinity learning; "
+    "learning the similarity matrix",
+)
 class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
     """Feature weights learned from a partition, for spectral clustering.
 

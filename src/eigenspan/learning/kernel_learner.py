@@ -20,7 +20,7 @@ from ..data.rows.storage import refuse_out_of_range
 from ..data.x import KernelValues, as_rows
 from ..data.y import read_classes
 from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelError, warn
-from ..methods.base.table import besides
+from ..methods.base.table import besides, known_as
 from ..numerics.eigen import dense
 from ..numerics.memory import memory_errors, require
 from ..numerics.sdp.margin import MarginSolution, learn_weights
@@ -41,6 +41,12 @@ _MOST = 1e30  #: Largest C and trace; the inverse is the smallest.
 
 
 @besides("learning", "max margin", "trace of K", "kernel", "some labels", "m n² + n³", "S4 eq. 31")
+@known_as(
+    "Kernel learning for transduction",
+    "learning the kernel matrix; kernel matrix learning; kernel matrix with semidefinite programming; "
+    "multiple kernel learning; MKL; transduction; transductive learning; support vector machine; soft margin",
+    {"margin='l2'": "2-norm soft margin", "margin='hard'": "hard margin"},
+)
 class KernelLearner(ClassifierMixin, Declared):
     """Kernel learning for transduction: weights of given kernels by semidefinite programming, then a support vector machine.
 

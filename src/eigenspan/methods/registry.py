@@ -1,12 +1,12 @@
 """The methods by name."""
 
-# ruff: noqa: E501 -- a table reads best with one row a line
 from __future__ import annotations
 
-import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
+from functools import lru_cache
+from numbers import Integral
 from typing import Any
 
 from sklearn.decomposition import FactorAnalysis, FastICA
@@ -29,8 +29,10 @@ from . import (  # noqa: F401 -- importing a family adds its methods to ROWS
     unfolding,
     variance,
 )
-from .base.table import BESIDES, FAMILIES, ROWS, Method
+from .base.table import BESIDES, FAMILIES, ROWS, Method, spoken
 from .external.wrappers import External
+from .finder import Entry, Hit, Hits, Index, key
+from .topics import TOPICS
 
 
 def _external(cls: type, **fixed: object) -> Callable[..., External]:
@@ -50,29 +52,37 @@ def _external(cls: type, **fixed: object) -> Callable[..., External]:
 
 
 def _theirs(
-    name: str, form: str, basis: str, supervision: str, cost: str, build: Callable[..., External], *aliases: str
+    name: str,
+    title: str,
+    phrases: str,
+    form: str,
+    basis: str,
+    supervision: str,
+    cost: str,
+    build: Callable[..., External],
+    *aliases: str,
 ) -> Method:
     """Return the row of a method of scikit-learn."""
-    return Method(name, "external", form, "—", basis, supervision, cost, "scikit-learn", build, aliases, own=False)
+    facts = "external", form, "—", basis, supervision, cost, "scikit-learn"
+    return Method(name, *facts, build, aliases, title, spoken({"": phrases}), own=False)
 
 
 # fmt: off
 #: The reducers.
 TABLE: tuple[Method, ...] = (
     *ROWS,
-    _theirs("FactorAnalysis", "likelihood", "linear", "none", "n D² per step", _external(FactorAnalysis)),
-    _theirs("FastICA", "negentropy", "linear", "none", "n D² per step", _external(FastICA, random_state=0), "ica"),
-    _theirs("NCA", "leave-one-out accuracy", "linear", "labels", "n² D per step", _external(NeighborhoodComponentsAnalysis, random_state=0)),
-    _theirs("TSNE", "Kullback–Leibler", "samples", "none", "n log n per step", _external(TSNE, random_state=0), "t-sne"),
-    _theirs("NonmetricMDS", "stress of ranks", "samples", "none", "n² per step", _external(MDS, **NONMETRIC, n_init=1, random_state=0), "nmds"),
+    _theirs("FactorAnalysis", "Factor analysis", "common factors; factor loadings",
+            "likelihood", "linear", "none", "n D² per step", _external(FactorAnalysis)),
+    _theirs("FastICA", "Independent component analysis", "independent components; blind source separation; cocktail party problem",
+            "negentropy", "linear", "none", "n D² per step", _external(FastICA, random_state=0), "ica"),
+    _theirs("NCA", "Neighbourhood components analysis", "metric learning for nearest neighbours",
+            "leave-one-out accuracy", "linear", "labels", "n² D per step", _external(NeighborhoodComponentsAnalysis, random_state=0)),
+    _theirs("TSNE", "t-distributed stochastic neighbour embedding", "stochastic neighbour embedding; SNE",
+            "Kullback–Leibler", "samples", "none", "n log n per step", _external(TSNE, random_state=0), "t-sne"),
+    _theirs("NonmetricMDS", "Non-metric multidimensional scaling", "ordinal MDS; Kruskal stress; SMACOF",
+            "stress of ranks", "samples", "none", "n² per step", _external(MDS, **NONMETRIC, n_init=1, random_state=0), "nmds"),
 )
 # fmt: on
-
-
-def _key(name: str) -> str:
-    if not isinstance(name, str):
-        raise InputError(f"A method is known by its name, a string such as 'PCA'; got {name!r:.80}.")
-    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
 def all_rows() -> tuple[Method, ...]:
@@ -81,7 +91,7 @@ def all_rows() -> tuple[Method, ...]:
 
 
 def methods() -> Any:
-    """Return the table of methods: family, form, unit, basis, supervision, cost and source equation of each.
+    """Return the table of methods: title, family, form, unit, basis, supervision, cost and source equation of each.
 
     Returns
     -------
@@ -96,21 +106,96 @@ def methods() -> Any:
     """
     import pandas as pd
 
-    rows = [{k: v for k, v in asdict(method).items() if k not in ("build", "own")} for method in all_rows()]
+    rows = [{k: v for k, v in asdict(method).items() if k not in ("build", "phrases", "own")} for method in all_rows()]
     table = pd.DataFrame(rows).set_index("name")
+    table.insert(0, "title", table.pop("title"))
     table["aliases"] = [", ".join(aliases) for aliases in table["aliases"]]
     return table
 
 
-def find(name: str) -> Method:
-    """Return the row of a method by name or alias, in upper or lower case, with or without hyphens."""
-    by_name = {_key(alias): method for method in all_rows() for alias in (method.name, *method.aliases)}
-    method = by_name.get(_key(name))
-    if method is None:
-        near = difflib.get_close_matches(_key(name), by_name, n=1)
-        hint = f" Did you mean {by_name[near[0]].name!r}?" if near else ""
-        raise InputError(f"There is no method {name!r}.{hint} eigenspan.methods() lists all {len(all_rows())}.")
-    return method
+def row_of(name: str) -> Method:
+    """Return the row of a method by name, alias or title, in upper or lower case, with or without hyphens."""
+    wanted = key(_text(name))
+    for row in all_rows():
+        if wanted in map(key, (row.name, *row.aliases, row.title)):
+            return row
+    first = next(iter(find(name, most=1)), None)
+    hint = "" if first is None else f" Did you mean {_named(first)}? eigenspan.find({name!r}) shows similar names."
+    raise InputError(f"There is no method {name!r}.{hint} eigenspan.methods() lists all {len(all_rows())}.")
+
+
+def find(text: str, *, most: int = 5) -> Hits:
+    """Search the methods, and what else is public, by name or by what people call it.
+
+    Case, accents, hyphens, plurals and British or American spelling do not matter, and typing errors are allowed.
+    Phrases that are the same as the text come first, then those with most of its words. Cost: a few milliseconds.
+
+    Parameters
+    ----------
+    text : str
+        A name, a title or a phrase, such as "normalised cut".
+    most : int, default=5
+        Largest number of results.
+
+    Returns
+    -------
+    list of Hit
+        The best first; empty if nothing is similar. Each has a ``name``, a ``title``, the ``call`` that the text stands for, and
+        ``why`` it was found.
+
+    Examples
+    --------
+    >>> import eigenspan
+    >>> eigenspan.find("normalized cuts", most=1)
+    SpectralClustering()  Spectral clustering  known as "normalised cut"
+    >>> [hit.call for hit in eigenspan.find("kernel ONPP", most=2)]
+    ["ONPP(kernel='rbf')", "OLPP(kernel='rbf')"]
+    """
+    if isinstance(most, bool) or not isinstance(most, Integral) or most < 1:
+        raise InputError(f"most={most!r:.80} must be a whole number of results, 1 or more.")
+    return _index(all_rows()).search(_text(text), int(most))
+
+
+@lru_cache(maxsize=1)
+def _index(rows: tuple[Method, ...]) -> Index:
+    """Return the index of what `find` searches."""
+    return Index(entries(rows))
+
+
+def _text(name: object) -> str:
+    if not isinstance(name, str):
+        raise InputError(f"A method is known by its name, a string such as 'PCA'; got {name!r:.80}.")
+    return name
+
+
+def entries(rows: Iterable[Method] | None = None) -> Iterator[Entry]:
+    """Yield names, titles and phrases of the rows and of all topics, each with its call."""
+    for row in all_rows() if rows is None else rows:
+        plain = call_of(row)
+        for phrase in (row.title, row.name, *row.aliases):
+            yield Entry(phrase, row.name, row.title, plain, plain=True)
+        for arguments, phrase in row.phrases:
+            call = call_of(row, arguments) if arguments else plain
+            yield Entry(phrase, row.name, row.title, call, plain=not arguments)
+    for topic in TOPICS:
+        yield from topic.entries()
+
+
+def call_of(row: Method, arguments: str = "") -> str:
+    """Return the call that builds a method; without arguments, with the names of those that it must have."""
+    given = arguments or ", ".join(
+        name for name, each in inspect.signature(row.build).parameters.items() if each.default is each.empty
+    )
+    return f"{row.name}({given})" if row.own else f"make({', '.join(filter(None, (repr(row.name), given)))})"
+
+
+def _named(hit: Hit) -> str:
+    """Return a result for a message: the name that `make` takes, with the arguments of a variant."""
+    row = next((row for row in all_rows() if row.name == hit.name), None)
+    if row is None:
+        return hit.call
+    arguments = hit.call.removeprefix(f"{row.name}(").removesuffix(")")
+    return repr(row.name) if hit.call == call_of(row) else f"{row.name!r} with {arguments}"
 
 
 def make(name: str = "", /, *args: Any, **params: Any) -> Any:
@@ -119,7 +204,7 @@ def make(name: str = "", /, *args: Any, **params: Any) -> Any:
     Parameters
     ----------
     name : str
-        A name or alias of `methods`, upper or lower case.
+        A name, alias or title of `methods`, upper or lower case.
     *args, **params
         Passed to the estimator.
 
@@ -133,4 +218,4 @@ def make(name: str = "", /, *args: Any, **params: Any) -> Any:
     >>> eigenspan.make("lpp", 3, n_neighbors=5)
     LPP(n_components=3, n_neighbors=5)
     """
-    return find(name).build(*args, **params)
+    return row_of(name).build(*args, **params)

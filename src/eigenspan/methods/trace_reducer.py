@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compat import StrOptions
-from .._documented import documented
 from .._parameters import Count, Marker, NotNegative, TypeName, Verbose, attribute
 from ..data import Input, Sample
 from ..data.y import ClassLabels
@@ -49,6 +48,7 @@ from ..problem.forms import (
 from .base.contract import Kernels, LandmarkRows, SpectralReducer, axes, check_neighbours, is_single, neighbours_sought
 from .base.graph_embedding import Graph, barycentric, check_given
 from .base.reductions import Connected, Distinct, Neighbours, fit_posed
+from .base.table import besides, known_as
 from .discriminant.pair_costs import RatioWeights
 
 Array = NDArray[np.float64]
@@ -157,7 +157,25 @@ def _refuse_idle(estimator: Any) -> None:
         raise InputError('unit="projection" is about axes of features, and basis="samples" has none: use "embedding".')
 
 
-@documented
+@besides(
+    "custom",
+    "any",
+    "any",
+    "linear, kernel or samples",
+    "optional",
+    "that of the forms, then n D² + D³",
+    "S0 eqs. 5, 55–56",
+)
+@known_as(
+    "Any trace problem",
+    "trace optimisation; trace problem; trace minimisation; Rayleigh quotient; generalised eigenvalue problem; "
+    "generalised embedding; graph embedding",
+    {
+        "minimise='laplacian', unit='degree'": "projection of a graph form; linear graph embedding",
+        "minimise='reconstruction', basis='samples'": "embedding from reconstruction weights",
+        "maximise='between', over='within', unit='projection'": "quotient of traces; trace ratio of scatters",
+    },
+)
 class TraceReducer(SpectralReducer):
     """Any trace problem, put together by hand.
 
@@ -179,12 +197,13 @@ class TraceReducer(SpectralReducer):
         Form A; give one of the two. ``minimise="laplacian"`` is used if both are None. A name: ``"laplacian"``,
         ``"degree"``, ``"reconstruction"``, ``"tangent"``, ``"hessian"``, ``"modified"``, ``"variance"``, ``"identity"``,
         and with labels ``"between"``, ``"within"``, ``"total"``, ``"class_average"``, ``"class_laplacian"``; a `Form`; or a
-        function ``(points, y) -> Form``.
+        function ``(points, y) -> Form``. A command line takes names only.
     over
         Denominator of a trace ratio, a positive semidefinite form, to which the ridge is added. None means that a trace is
         optimised, not a ratio.
     unit
-        ``Y'Y = I``, ``V'V = I``, or any form as above.
+        ``Y'Y = I``, ``V'V = I``, or any form as above. ``"identity"`` has no effect: it is ``"embedding"`` as a form, and so is
+        ``"variance"`` if the embedding is centred, as with linear features.
     basis
         The features, a kernel's feature space, or the embedding itself.
     scale
@@ -198,7 +217,10 @@ class TraceReducer(SpectralReducer):
         ... With ``graph="precomputed"``, X is the affinity matrix, whose diagonal the degrees D leave out.
     disconnected
         For ``basis="samples"``: add edges and warn, or raise an error, if the graph is not connected (or, for
-        ``"reconstruction"`` and ``"modified"``, if its neighbour lists have several closed classes).
+        ``"reconstruction"`` and ``"modified"``, if its neighbour lists have several closed classes). It has no effect with
+        the other bases.
+    unlabeled
+        ... It has no effect if no form is made of labels.
     ridge
         ε that keeps the axes short: added as B + εI, or as A + εI if a PSD form A is minimised. None means 0 for features
         of full rank. For kernels, whose feature space can interpolate any embedding of the training points, None means a

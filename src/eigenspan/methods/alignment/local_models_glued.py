@@ -22,7 +22,7 @@ from ...problem.forms.charts import Charts, geodesic_charts, tangent_charts
 from ..base.contract import features_of, points_of
 from ..base.graph_embedding import GraphEmbedding, barycentric, coordinates
 from ..base.graph_projection import GraphProjection, by_class, graph_attribute, projection_graph
-from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, method
+from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, known_as, method
 
 
 def aligned(graph: NeighbourGraph, x: XKind, alignment: Callable[..., Form], *given: Any, reg: float = 1e-3) -> Posed:
@@ -33,6 +33,10 @@ def aligned(graph: NeighbourGraph, x: XKind, alignment: Callable[..., Form], *gi
 
 
 @method("alignment", "min Σ S N Nᵀ Sᵀ, tangent spaces", "embedding", SPARSE, "Zhang & Zha 2004")
+@known_as(
+    "Local tangent space alignment",
+    "tangent space alignment; alignment of local coordinates; principal manifolds by tangent spaces",
+)
 class LTSA(GraphEmbedding):
     """Local tangent space alignment.
 
@@ -69,6 +73,7 @@ class LTSA(GraphEmbedding):
     "hlle",
     "hessianeigenmaps",
 )
+@known_as("Hessian locally linear embedding", "Hessian eigenmaps; Hessian LLE; Hessian regularisation")
 class HessianLLE(GraphEmbedding):
     """Hessian locally linear embedding (Hessian eigenmaps).
 
@@ -97,6 +102,7 @@ class HessianLLE(GraphEmbedding):
 
 
 @method("alignment", "min Σ S N Nᵀ Sᵀ, arc lengths", "embedding", SPARSE, "S1 §1.5; Brand 2004", "gna")
+@known_as("Geodesic nullspace analysis", "geodesic null space analysis; charting; isometric charts")
 class GeodesicNullspaceAnalysis(GraphEmbedding):
     """Geodesic nullspace analysis: a flat sheet unrolled to its true lengths.
 
@@ -172,6 +178,7 @@ def _at_true_lengths(charts: Charts, fitted: Fitted) -> Fitted:
 
 
 @method("alignment", "min Σ S N Nᵀ Sᵀ, several weight vectors", "embedding", SPARSE, "Zhang & Wang 2006", "mlle")
+@known_as("Modified locally linear embedding", "modified LLE; LLE with multiple weights")
 class ModifiedLLE(GraphEmbedding):
     """Modified locally linear embedding.
 
@@ -212,6 +219,7 @@ class ModifiedLLE(GraphEmbedding):
 
 
 @method("alignment", "min Σ S N Nᵀ Sᵀ, tangent spaces", "embedding", NEIGHBOURS_AND_FEATURES, "Zhang et al. 2007")
+@known_as("Linear local tangent space alignment", "linear LTSA", {"kernel='rbf'": "kernel LLTSA; kernel LTSA"})
 class LLTSA(GraphProjection):
     """Linear local tangent space alignment.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,6 +11,8 @@ from ...data.y import ClassLabels
 from .contract import FeatureReducer, LinearReducer, Reducer
 
 Class = TypeVar("Class", bound=type)
+#: Pairs of the arguments of a call and a phrase that stands for it.
+Phrases = tuple[tuple[str, str], ...]
 
 #: Costs that several methods share.
 SPARSE = "neighbours + sparse eigenproblem"
@@ -30,6 +32,7 @@ FAMILIES = (
     "unfolding",
     "learning",
     "external",
+    "custom",
 )
 
 
@@ -47,6 +50,8 @@ class Method:
     source: str
     build: Callable[..., Any]
     aliases: tuple[str, ...] = ()
+    title: str = ""
+    phrases: Phrases = ()
     own: bool = True
 
 
@@ -55,8 +60,12 @@ ROWS: list[Method] = []
 BESIDES: list[Method] = []
 
 
+#: Titles and phrases of classes that `known_as` has named and that have no row yet.
+_NAMED: dict[type, tuple[str, Phrases]] = {}
+
+
 def method(family: str, form: str, unit: str, cost: str, source: str, *aliases: str) -> Callable[[Class], Class]:
-    """Class decorator: add the class to the table, and complete its docstring.
+    """Class decorator: add the class to the table, and complete its docstring. `known_as` follows it.
 
     Parameters
     ----------
@@ -70,12 +79,12 @@ def method(family: str, form: str, unit: str, cost: str, source: str, *aliases: 
     source : str
         The equation.
     *aliases : str
-        Other names for `eigenspan.make`.
+        Other short names for `eigenspan.make`.
     """
 
     def decorate(cls: Class) -> Class:
         facts = family, form, unit, _basis(cls), _supervision(cls), cost, source
-        ROWS.append(Method(cls.__name__, *facts, build=cls, aliases=aliases))
+        ROWS.append(Method(cls.__name__, *facts, cls, aliases, *_NAMED.pop(cls, ("", ()))))
         ROWS.sort(key=lambda row: FAMILIES.index(row.family))
         return documented(cls)
 
@@ -89,10 +98,42 @@ def besides(
 
     def decorate(cls: Class) -> Class:
         facts = family, form, unit, basis, supervision, cost, source
-        BESIDES.append(Method(cls.__name__, *facts, build=cls, aliases=aliases))
+        BESIDES.append(Method(cls.__name__, *facts, cls, aliases, *_NAMED.pop(cls, ("", ()))))
         return documented(cls)
 
     return decorate
+
+
+def known_as(title: str, phrases: str = "", variants: Mapping[str, str] | None = None) -> Callable[[Class], Class]:
+    """Class decorator below `method` or `besides`: the full name of a method, and what people call it and its variants.
+
+    `eigenspan.find` ignores case, accents, hyphens and plurals, and whether words are British or American: write one spelling.
+
+    Parameters
+    ----------
+    title : str
+        The full name, such as "Neighbourhood preserving projections".
+    phrases : str
+        Other names and related terms, separated by semicolons: "neighbourhood preserving embedding; linear LLE".
+    variants : mapping
+        The arguments of a call and the phrases that stand for it: ``{"graph='class'": "supervised NPP; supervised NPE"}``.
+    """
+
+    def decorate(cls: Class) -> Class:
+        _NAMED[cls] = title, spoken({"": phrases} | dict(variants or {}))
+        return cls
+
+    return decorate
+
+
+def spoken(phrases: Mapping[str, str]) -> Phrases:
+    """Return (arguments, phrase) for each phrase of ``{arguments: "phrase; phrase"}``."""
+    return tuple(
+        (arguments, phrase.strip())
+        for arguments, several in phrases.items()
+        for phrase in several.split(";")
+        if phrase.strip()
+    )
 
 
 def _basis(cls: type) -> str:

@@ -23,7 +23,7 @@ from ...problem.form import scatter_form
 from ...problem.forms import centring, pair_affinity, same_class, within
 from ..base.contract import Components, FeatureReducer, features_of
 from ..base.streaming import LabelledStreaming
-from ..base.table import method
+from ..base.table import known_as, method
 from .lda import check_spread
 from .pair_costs import AxisRule
 
@@ -132,6 +132,11 @@ class _LabelKernel(LabelledProjection):
 
 
 @method("discriminant", "max H K_y H", "projection", "n D min(n, D)", "Barshan et al. 2011", "spca")
+@known_as(
+    "Supervised principal component analysis",
+    "supervised PCA; Hilbert–Schmidt independence criterion; HSIC",
+    {"kernel='rbf'": "kernel supervised PCA; KSPCA; kernel SPCA"},
+)
 class SupervisedPCA(LabelledStreaming, _LabelKernel):
     """Supervised principal component analysis, for classes and for numbers.
 
@@ -185,6 +190,14 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
 
 
 @method("discriminant", "max r1 K_y + (1−r1) I", "r2 S_W + (1−r2) I", "n D min(n, D)", "Ghojogh et al. 2020", "rda")
+@known_as(
+    "Roweis discriminant analysis",
+    "Roweis discriminant; generalised subspace learning",
+    {
+        "kernel='rbf'": "kernel RDA; kernel Roweis discriminant analysis",
+        "r1=1, r2=1": "double supervised discriminant analysis; DSDA",
+    },
+)
 class RoweisDA(_LabelKernel):
     """Roweis discriminant analysis: PCA, supervised PCA and Fisher's discriminant as corners of a square.
 

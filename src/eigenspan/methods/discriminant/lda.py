@@ -39,7 +39,7 @@ from ...problem import (
 )
 from ..base.contract import FeatureReducer, ToldComponents, axes, by_landmarks, features_of
 from ..base.streaming import LabelledStreaming
-from ..base.table import method
+from ..base.table import known_as, method
 from ..two_views.significance import wilks
 from .classifier import DiscriminantClassifier, class_rule_of, may_be_priors, mean_attributes, rule_attributes
 from .pair_costs import AxisRule, RatioWeights
@@ -52,6 +52,19 @@ _LEVEL = 0.05
 
 
 @method("discriminant", "max S_B", "total scatter", "n D min(n, D)", "S0 eqs. 38–45", "fda", "kfda")
+@known_as(
+    "Linear discriminant analysis",
+    "Fisher discriminant analysis; Fisher's linear discriminant; Fisher's discriminant; FDA; Fisherfaces; "
+    "discriminant analysis; multiple discriminant analysis; MDA; between-class scatter; within-class scatter; "
+    "canonical variates",
+    {
+        "kernel='rbf'": "kernel LDA; kernel FDA; kernel discriminant analysis; kernel Fisher discriminant analysis; "
+        "generalised discriminant analysis; KDA",
+        "criterion='trace-ratio'": "trace ratio; trace ratio LDA; trace ratio optimisation; trace quotient; Foley–Sammon transform; "
+        "LDA with orthogonal axes",
+        "shrinkage='auto'": "regularised LDA; regularised discriminant analysis; shrinkage LDA",
+    },
+)
 class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     """Linear discriminant analysis, and through ``kernel=`` kernel Fisher discriminant analysis.
 

@@ -9,7 +9,7 @@ from ...graphs import ComputedWeights, NeighbourGraph, affinity, allies, rivals
 from ...graphs.weights.rules import refuse_given
 from ...problem import Form
 from ...problem.forms import laplacian
-from ..base.table import NEIGHBOURS_AND_FEATURES, method
+from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
 from .pair_costs import PairCosts, ones_on
 
 
@@ -37,6 +37,11 @@ class _Margins(PairCosts):
 
 
 @method("discriminant", "min L of allies − rivals", "projection", NEIGHBOURS_AND_FEATURES, "S2 §2.1.1")
+@known_as(
+    "Discriminant neighbourhood embedding",
+    "",
+    {"kernel='rbf'": "kernel DNE; kernel discriminant neighbourhood embedding"},
+)
 class DNE(_Margins):
     """Discriminant neighbourhood embedding, supervised or semi-supervised.
 
@@ -75,6 +80,11 @@ class DNE(_Margins):
 
 
 @method("discriminant", "max L of rivals", "L of allies", NEIGHBOURS_AND_FEATURES, "S2 §2.1.1")
+@known_as(
+    "Marginal Fisher analysis",
+    "marginal Fisher's criterion; intrinsic graph and penalty graph",
+    {"kernel='rbf'": "kernel MFA; kernel marginal Fisher analysis"},
+)
 class MFA(_Margins):
     """Marginal Fisher analysis, supervised or semi-supervised.
 
@@ -104,6 +114,7 @@ class MFA(_Margins):
 
 
 @method("discriminant", "max L of weighted rivals", "L of weighted allies", NEIGHBOURS_AND_FEATURES, "Chen et al. 2005")
+@known_as("Local discriminant embedding", "", {"kernel='rbf'": "kernel LDE; kernel local discriminant embedding"})
 class LDE(MFA):
     """Local discriminant embedding, supervised or semi-supervised.
 
@@ -142,6 +153,11 @@ class LDE(MFA):
 
 
 @method("semi-supervised", "DNE + γ L of all points", "projection", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §2.1.2")
+@known_as(
+    "Semi-supervised discriminant neighbourhood embedding",
+    "semi-supervised DNE",
+    {"kernel='rbf'": "kernel SS-DNE; kernel semi-supervised DNE"},
+)
 class SSDNE(DNE):
     """Semi-supervised discriminant neighbourhood embedding: `DNE` with γ = 0.1 [S2, §2.1.2].
 
@@ -165,6 +181,7 @@ class SSDNE(DNE):
 
 
 @method("semi-supervised", "MFA + γ L of all points", "L of allies", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §2.1.2")
+@known_as("Semi-supervised marginal Fisher analysis", "semi-supervised MFA", {"kernel='rbf'": "kernel SS-MFA"})
 class SSMFA(MFA):
     """Semi-supervised marginal Fisher analysis: `MFA` with γ = 0.1 [S2, §2.1.2].
 

@@ -20,10 +20,11 @@ from ...graphs.weights.rules import refuse_given
 from ...problem import Posed, diagonal, pose
 from ...problem.forms import AllPairs, PairWeights, Sparse, pair_affinity
 from ..base.contract import Kernels, LandmarkRows, Scale, SpectralReducer, features_of
-from ..base.table import method
+from ..base.table import known_as, method
 
 
 @method("discriminant", "min L of pairs of a class", "degree", "n³, or n² D + n m²", "S2 §2.1.1", "snle", "sklpp")
+@known_as("Supervised nonlinear local embedding", "supervised kernel LPP")
 class SupervisedNonlinearLocalEmbedding(SpectralReducer):
     """Supervised nonlinear local embedding: kernel LPP over the pairs of a class.
 

@@ -39,7 +39,7 @@ from ...problem import (
 from ...problem.forms import centring, laplacian, local_fisher, pair_affinity
 from ..base.contract import FeatureReducer, check_neighbours, features_of, is_single, points_of
 from ..base.graph_embedding import check_given
-from ..base.table import NEIGHBOURS_AND_FEATURES, method
+from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
 
 Array = NDArray[np.float64]
 
@@ -285,6 +285,11 @@ def ones_on(graph: NeighbourGraph) -> Form:
 
 @method(
     "discriminant", "min L of near pairs and −1/n across", "near pairs of a class", NEIGHBOURS_AND_FEATURES, "S2 §2.1.1"
+)
+@known_as(
+    "Local Fisher discriminant analysis",
+    "local Fisher's discriminant; local LDA; multimodal discriminant analysis",
+    {"kernel='rbf'": "kernel LFDA; KLFDA; kernel local Fisher discriminant analysis"},
 )
 class LFDA(PairCosts):
     """Local Fisher discriminant analysis, supervised or semi-supervised.

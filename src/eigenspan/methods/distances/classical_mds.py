@@ -36,7 +36,7 @@ from ...problem import (
 from ...problem.dimension_rules import gram_dimension
 from ...problem.extensions import DistanceGram, FactorExtension, GramExtension
 from ..base.contract import told
-from ..base.table import method
+from ..base.table import known_as, method
 from .landmark_mds import GramReducer
 
 #: Number of points up to which "auto" computes all eigenvalues, and how many it computes for more.
@@ -44,6 +44,15 @@ _WHOLE, _FIRST = 1500, 50
 
 
 @method("distances", "max −½HΔ²H", "embedding", "n D min(n, D), else n²", "S0 eq. 27", "mds", "pcoa")
+@known_as(
+    "Classical multidimensional scaling",
+    "multidimensional scaling; principal coordinates analysis; Torgerson scaling; Torgerson–Gower scaling; metric MDS; "
+    "classical scaling; double centring",
+    {
+        "metric='precomputed'": "MDS of a distance matrix; coordinates from distances; embedding of a table of distances",
+        "correction='cailliez'": "additive constant problem",
+    },
+)
 class ClassicalMDS(GramReducer):
     """Classical multidimensional scaling.
 

@@ -33,7 +33,7 @@ from ...problem.extensions import GeodesicGram, GramExtension, half_squares
 from ..base.contract import ToldComponents, told
 from ..base.graph_embedding import GraphEmbedding, neighbours
 from ..base.reductions import Connected, Distinct, Neighbours, Reduction, Sampled
-from ..base.table import method
+from ..base.table import known_as, method
 from .classical_mds import corrected_half_squares, of_gram
 from .landmark_mds import triangulation, unexplained_share
 
@@ -42,6 +42,11 @@ Constant = Callable[[Array], float]
 
 
 @method("distances", "max −½HΔ²H of geodesics", "embedding", "n² log n", "S0 §4.2")
+@known_as(
+    "Isometric feature mapping",
+    "isometric mapping; MDS of geodesic distances; geodesic distances; geodesic MDS; shortest path embedding",
+    {"conformal=True": "c-Isomap; conformal Isomap", "sample=200": "Isomap on a sample"},
+)
 class Isomap(GraphEmbedding):
     """Isomap: classical MDS of geodesic distances.
 
@@ -286,6 +291,11 @@ def _placed(geodesics: Array, map_: Map) -> Iterator[Array]:
 
 
 @method("distances", "max −½HΔ²H of geodesics on landmarks", "embedding", "q n log n", "S3 §4")
+@known_as(
+    "Landmark Isomap",
+    "L-Isomap; landmark isometric mapping; Nyström Isomap",
+    {"conformal=True": "landmark c-Isomap; conformal landmark Isomap"},
+)
 class LandmarkIsomap(Isomap):
     """Isomap with geodesics to q landmarks only.
 

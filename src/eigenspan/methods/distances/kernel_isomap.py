@@ -16,12 +16,17 @@ from ...numerics.eigen import dense
 from ...numerics.memory import require
 from ...problem import Fitted, Posed
 from ..base.reductions import Reduction, Sampled
-from ..base.table import method
+from ..base.table import known_as, method
 from .classical_mds import cailliez, require_cailliez
 from .isomap import Isomap, geodesic_reductions, pose_geodesics
 
 
 @method("distances", "max −½HΔ²H of geodesics, PSD", "embedding", "n³", "S1 §1.4")
+@known_as(
+    "Kernel Isomap",
+    "robust kernel Isomap; positive semidefinite Isomap; kernel isometric mapping",
+    {"psd='constant'": "constant shifting Isomap; Isomap with an additive constant"},
+)
 class KernelIsomap(Isomap):
     """Kernel Isomap: geodesic distances as a positive semidefinite kernel.
 

@@ -31,7 +31,7 @@ from ...problem.dimension_rules import gram_dimension
 from ...problem.extensions import DistanceGram, GramExtension
 from ...problem.spectrum import TIED, relative_gap
 from ..base.contract import LandmarkRows, SpectralReducer, ToldComponents, told
-from ..base.table import method
+from ..base.table import known_as, method
 
 #: Maps all points, a block at a time.
 Place = Callable[[Map], Iterator[Array]]
@@ -234,6 +234,10 @@ def _moments(blocks: Iterator[Array], masses: Array | None = None) -> tuple[Arra
 
 
 @method("distances", "max −½HΔ²H on landmarks", "embedding", "n q", "S3 §4")
+@known_as(
+    "Landmark multidimensional scaling",
+    "landmark MDS; LMDS; distance-based triangulation; Nyström MDS; FastMap; MetricMap; pivot MDS",
+)
 class LandmarkMDS(GramReducer):
     """Landmark multidimensional scaling.
 

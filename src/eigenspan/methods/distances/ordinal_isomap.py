@@ -21,7 +21,7 @@ from ...numerics.memory import require
 from ...problem import Fitted, Map, Posed, orientation_of
 from ...problem.extensions import GeodesicGram
 from ..base.reductions import Reduction, Sampled
-from ..base.table import method
+from ..base.table import known_as, method
 from .isomap import Isomap, KeptGeodesics, geodesic_reductions, pose_geodesics
 
 #: Number of distances from new points in a block, and number of steps that place each point.
@@ -29,6 +29,7 @@ _ENTRIES, _STEPS = 2**21, 30
 
 
 @method("distances", "min stress of the order of geodesics", "—", "n² d a step", "S3 §4.3", "nonmetricisomap")
+@known_as("Ordinal Isomap", "non-metric Isomap; ordinal isometric mapping; rank order of geodesic distances")
 class OrdinalIsomap(Isomap):
     """Ordinal Isomap: non-metric scaling of geodesic distances.
 

@@ -14,7 +14,6 @@ from sklearn.manifold import TSNE
 
 from ..._compat import HasMethods
 from ..._diagnostics import note, stage
-from ..._documented import documented
 from ..._parameters import Count, accepts, attribute, parameter
 from ..._types import Array
 from ...data import Input, Sample
@@ -24,6 +23,7 @@ from ...graphs.sample_graph import neighbour_graph
 from ...problem import Fitted, Spectrum
 from ..base.contract import Reducer
 from ..base.graph_embedding import barycentric
+from ..base.table import besides, known_as
 
 #: Spread of the columns within which t-SNE's result does not depend on the unit of X.
 _SPREAD = (1e-11, 1e12)
@@ -72,7 +72,12 @@ def _explaining(estimator: object, X: Array) -> Iterator[None]:
         ) from failure
 
 
-@documented
+@besides("custom", "that of the estimator", "—", "that of the estimator", "optional", "that of the estimator", "—")
+@known_as(
+    "Another library's reducer",
+    "scikit-learn estimator; estimator of another library; UMAP",
+    {"PLSRegression()": "partial least squares; PLS"},
+)
 class External(Reducer):
     """Another library's reducer under this library's interface.
 

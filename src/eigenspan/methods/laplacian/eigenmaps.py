@@ -15,7 +15,7 @@ from ...problem.forms import counted, degree, laplacian
 from ..base.contract import Scale, features_of, points_of
 from ..base.graph_embedding import GraphEmbedding, barycentric
 from ..base.graph_projection import CLASS_AVERAGES, GraphProjection, graph_attribute, projection_weights
-from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, method
+from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, known_as, method
 from .distributed_eigenmaps import fit_distributed
 
 
@@ -47,6 +47,16 @@ def walk_basis(
 
 
 @method("laplacian", "min L", "degree", SPARSE, "S0 eq. 16", "le", "eigenmaps", "spectralembedding")
+@known_as(
+    "Laplacian eigenmaps",
+    "spectral embedding; graph drawing; spectral graph drawing; graph Laplacian; graph Laplacian eigenvectors; "
+    "normalised Laplacian",
+    {
+        "n_components=1": "Fiedler vector; Fiedler value; second smallest eigenvector of the Laplacian; algebraic connectivity",
+        "unit='covariance'": "Laplacian eigenmaps with unit covariance",
+        "weights='binary'": "simple-minded weights; binary weights Laplacian eigenmaps",
+    },
+)
 class LaplacianEigenmaps(GraphEmbedding):
     """Laplacian eigenmaps.
 
@@ -151,6 +161,15 @@ class _LocalityPreserving(GraphProjection):
 
 
 @method("laplacian", "min L", "degree", NEIGHBOURS_AND_FEATURES, "S0 eq. 28")
+@known_as(
+    "Locality preserving projections",
+    "linear Laplacian eigenmaps; Laplacianfaces; linear extension of Laplacian eigenmaps",
+    {
+        "graph='class'": "supervised LPP; supervised locality preserving projections; SLPP; class graph",
+        "graph='all', weights=Powered()": "LPP*; LPP with powered local scaling",
+        "kernel='rbf'": "kernel LPP; KLPP; kernel locality preserving projections",
+    },
+)
 class LPP(_LocalityPreserving):
     """Locality preserving projections.
 
@@ -187,6 +206,14 @@ class LPP(_LocalityPreserving):
 
 
 @method("laplacian", "min L", "projection", NEIGHBOURS_AND_FEATURES, "S0 eq. 36")
+@known_as(
+    "Orthogonal locality preserving projections",
+    "orthogonal LPP; orthogonal Laplacianfaces",
+    {
+        "graph='class'": "supervised OLPP; OLPP-R; supervised orthogonal LPP",
+        "kernel='rbf'": "kernel OLPP; kernel orthogonal LPP",
+    },
+)
 class OLPP(_LocalityPreserving):
     """Orthogonal locality preserving projections.
 

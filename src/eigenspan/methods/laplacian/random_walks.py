@@ -15,11 +15,19 @@ from ...graphs import Affinity, NeighbourGraph, Weights
 from ...problem import Diffusion, Fitted, InverseSqrt, Posed, pose
 from ...problem.forms import counted, degree, degrees, laplacian
 from ..base.graph_embedding import GraphEmbedding
-from ..base.table import SPARSE, method
+from ..base.table import SPARSE, known_as, method
 from .eigenmaps import connected_affinity, walk_basis
 
 
 @method("laplacian", "min L of W_α", "degree", SPARSE, "S4 §2.2", "diffusionmaps")
+@known_as(
+    "Diffusion map",
+    "diffusion distance; diffusion coordinates; random walk on a graph; Markov chain embedding; Fokker–Planck",
+    {
+        "alpha=1": "density-independent Laplacian; Laplace–Beltrami operator",
+        "alpha=0": "eigenvectors of the random walk; normalised random walk",
+    },
+)
 class DiffusionMap(GraphEmbedding):
     """Diffusion map.
 
@@ -100,6 +108,11 @@ def _self_loops(graph: NeighbourGraph, weighed: Affinity) -> sp.csr_array:
 
 
 @method("laplacian", "max L†", "embedding", SPARSE, "S1 §1.4.2", "commutetime")
+@known_as(
+    "Commute-time embedding",
+    "commute time; commute distance; resistance distance; average commute time; expected commute times; "
+    "pseudo-inverse of the Laplacian; random walk commute times",
+)
 class CommuteTimeEmbedding(GraphEmbedding):
     """Commute-time embedding.
 

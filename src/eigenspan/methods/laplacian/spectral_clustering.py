@@ -22,7 +22,7 @@ from ...problem.forms import counted, degree, degrees, laplacian
 from ..base.contract import Reducer, Solving
 from ..base.graph_embedding import Graph, neighbours
 from ..base.reductions import Distinct, Neighbours, fit_reduced
-from ..base.table import SPARSE, method
+from ..base.table import SPARSE, known_as, method
 from .cluster_assignment import (
     Assigner,
     Rotation,
@@ -40,6 +40,15 @@ _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 
 @method("laplacian", "min L", "degree or embedding", SPARSE, "S0 eqs. 52, 54")
+@known_as(
+    "Spectral clustering",
+    "normalised cut; Ncut; graph partitioning; image segmentation; spectral graph partitioning",
+    {
+        "n_clusters=2": "spectral bisection; graph bisection; two-way cut; minimum cut",
+        "cut='ratio'": "ratio cut; average cut",
+        "normalize_rows=True": "Ng–Jordan–Weiss; NJW clustering; row-normalised spectral clustering",
+    },
+)
 class SpectralClustering(ClusterMixin, Reducer):
     """Spectral clustering by the normalised cut or the ratio cut.
 

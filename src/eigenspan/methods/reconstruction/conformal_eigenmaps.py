@@ -22,7 +22,7 @@ from ..base.contract import ToldComponents
 from ..base.graph_embedding import GraphEmbedding, pair_distances
 from ..base.reductions import Sampled, fit_reduced
 from ..base.smooth_functions import distinct_rows, functions_of, on_axes_of, with_parameters_of
-from ..base.table import SPARSE, method
+from ..base.table import SPARSE, known_as, method
 from ..laplacian.eigenmaps import LaplacianEigenmaps
 from .lle import LLE
 
@@ -37,6 +37,11 @@ _STEPS = 100
 
 
 @method("reconstruction", "min Σ(|Lz|² − s|x|²)²", "Tr L'L = 1", SPARSE, "Sha & Saul 2005", "ce")
+@known_as(
+    "Conformal eigenmaps",
+    "angle-preserving embedding; conformal embedding; conformal component analysis",
+    {"base='laplacian'": "conformal Laplacian eigenmaps"},
+)
 class ConformalEigenmaps(GraphEmbedding):
     """Conformal eigenmaps: the shape of small triangles kept, whatever their size.
 

@@ -28,13 +28,17 @@ from ..base.graph_projection import (
     projection_graph,
     projection_weights,
 )
-from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, method
+from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, known_as, method
 
 #: Residual of rebuilt points, relative to the points, that is rounding error.
 _EXACT = 1e-12
 
 
 @method("reconstruction", "min (I−W)ᵀ(I−W)", "embedding", SPARSE, "S0 eq. 12")
+@known_as(
+    "Locally linear embedding",
+    "local linear embedding; reconstruction weights; nonlinear dimension reduction by locally linear embedding",
+)
 class LLE(GraphEmbedding):
     """Locally linear embedding.
 
@@ -191,6 +195,11 @@ def _warn_of_class_axes(graph: NeighbourGraph, name: str, fitted: Fitted) -> Fit
 
 
 @method("reconstruction", "min (I−W)ᵀ(I−W)", "embedding", NEIGHBOURS_AND_FEATURES, "S0 eq. 34", "npe")
+@known_as(
+    "Neighbourhood preserving projections",
+    "neighbourhood preserving embedding; linear LLE",
+    {"graph='class'": "supervised NPP; supervised NPE", "kernel='rbf'": "kernel NPP; kernel NPE"},
+)
 class NPP(_NeighbourhoodPreserving):
     """Neighbourhood preserving projections (also known as NPE).
 
@@ -219,6 +228,14 @@ class NPP(_NeighbourhoodPreserving):
 
 
 @method("reconstruction", "min (I−W)ᵀ(I−W)", "projection", NEIGHBOURS_AND_FEATURES, "S0 eq. 32")
+@known_as(
+    "Orthogonal neighbourhood preserving projections",
+    "orthogonal NPP; orthogonal NPE",
+    {
+        "graph='class'": "supervised ONPP; ONPP-R; class ONPP",
+        "kernel='rbf'": "kernel ONPP; KONPP; kernel orthogonal neighbourhood preserving projections",
+    },
+)
 class ONPP(_NeighbourhoodPreserving):
     """Orthogonal neighbourhood preserving projections.
 

@@ -27,7 +27,7 @@ from ...problem.spectrum import warn_if_collapsed, warn_if_localised
 from ..base.contract import Reducer, axes
 from ..base.graph_embedding import GraphEmbedding, barycentric
 from ..base.reductions import Connected, Distinct, Neighbours, fit_posed, fit_reduced
-from ..base.table import SPARSE, besides
+from ..base.table import SPARSE, besides, known_as
 from ..distances.isomap import Isomap, LandmarkIsomap
 from ..unfolding import Unfolding
 
@@ -47,6 +47,17 @@ def _places_of(estimator: Anchored) -> KnownPlaces:
     "coordinates",
     SPARSE,
     "S0 §6.2",
+)
+@known_as(
+    "Graph embedding with known positions",
+    "",
+    {
+        "LLE()": "semi-supervised LLE; semi-supervised nonlinear dimensionality reduction; semi-supervised locally linear embedding; "
+        "LLE with prior information; constrained LLE",
+        "LaplacianEigenmaps()": "semi-supervised Laplacian eigenmaps; known coordinates; anchor points; prior coordinates",
+        "LTSA()": "semi-supervised LTSA",
+        "LLE(), form='noisy'": "inexact prior information",
+    },
 )
 class Anchored(Reducer):
     """A graph embedding that keeps to the known coordinates of some points.

@@ -19,7 +19,7 @@ from ...errors import DimensionError
 from ...problem import Fitted
 from ..base.contract import Components
 from ..base.smooth_functions import distinct_rows, with_parameters_of
-from ..base.table import SPARSE, besides
+from ..base.table import SPARSE, besides, known_as
 from ..discriminant.classifier import ScoredClassifier
 from ..laplacian.eigenmaps import LaplacianEigenmaps
 
@@ -73,6 +73,11 @@ def least_squares(Y: Array, T: Array, ridge: float, everyone: Array) -> tuple[Ar
 
 
 @besides("semi-supervised", "min squares over eigenmaps", "degree", "samples", "numbers", SPARSE, "S1 §1.5")
+@known_as(
+    "Semi-supervised regression on Laplacian eigenmaps",
+    "eigenmap regression; regression on a manifold; semi-supervised regression; "
+    "least squares on eigenvectors of the Laplacian",
+)
 class EigenmapRegressor(RegressorMixin, LaplacianEigenmaps):
     """Semi-supervised regression on Laplacian eigenmaps.
 
@@ -155,6 +160,11 @@ class EigenmapRegressor(RegressorMixin, LaplacianEigenmaps):
 
 
 @besides("semi-supervised", "min squares over eigenmaps", "degree", "samples", "some labels", SPARSE, "S1 §1.5")
+@known_as(
+    "Semi-supervised classification on Laplacian eigenmaps",
+    "eigenmap classification; semi-supervised learning on Riemannian manifolds; manifold assumption; "
+    "semi-supervised classification; semi-supervised learning on manifolds; labelled and unlabelled points",
+)
 class EigenmapClassifier(ScoredClassifier, LaplacianEigenmaps):
     """Semi-supervised classification on Laplacian eigenmaps.
 

@@ -25,7 +25,7 @@ from ...problem import Features, Form, Posed, TraceRatio, diagonal, pose, with_r
 from ...problem.forms import between, centring, total
 from ..base.contract import Components, FeatureReducer, features_of, points_of
 from ..base.graph_projection import GraphProjection, graph_attribute, projection_weights
-from ..base.table import NEIGHBOURS_AND_FEATURES, method
+from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
 from ..discriminant.label_kernels import LabelledProjection, bounded
 from ..discriminant.pair_costs import AxisRule, RatioWeights
 
@@ -33,6 +33,11 @@ _Trust = Annotated[float, Interval(Real, 0, 1, closed="right")]
 
 
 @method("semi-supervised", "max S_B of labels found by CCCP", "total scatter", "n D min(n, D)", "S0 §6.1")
+@known_as(
+    "Semi-supervised discriminant analysis via CCCP",
+    "CCCP; concave-convex procedure; constrained concave-convex procedure; LDA with unknown labels; "
+    "transductive discriminant analysis",
+)
 class SDACCCP(LabelledProjection):
     """Semi-supervised discriminant analysis that finds the missing labels by the concave–convex procedure.
 
@@ -173,6 +178,10 @@ def posterior(Z: Array, codes: Index) -> Array:
 
 
 @method("semi-supervised", "max soft S_B / soft S_T", "projection", NEIGHBOURS_AND_FEATURES, "S0 §6.1")
+@known_as(
+    "Semi-supervised orthogonal discriminant analysis",
+    "label propagation; label propagation; soft labels; orthogonal discriminant analysis",
+)
 class SODA(GraphProjection):
     """Semi-supervised orthogonal discriminant analysis via label propagation.
 

@@ -16,7 +16,7 @@ from ...problem import AxisWeights, Features, Form, Posed, pose
 from ...problem.forms import between, centring, laplacian, local_fisher, within
 from ..base.contract import FeatureReducer, features_of
 from ..base.streaming import LabelledStreaming, over_given_graph, ways_to_stay
-from ..base.table import NEIGHBOURS_AND_FEATURES, method
+from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
 from ..discriminant.lda import check_spread
 from ..discriminant.pair_costs import (
     LFDA,
@@ -33,6 +33,9 @@ from ..discriminant.pair_costs import (
     "near pairs of a class",
     "n² D, or " + NEIGHBOURS_AND_FEATURES,
     "S2 §2.1.2",
+)
+@known_as(
+    "Semi-supervised local Fisher discriminant analysis", "semi-supervised LFDA", {"kernel='rbf'": "kernel SS-LFDA"}
 )
 class SSLFDA(LFDA):
     """Semi-supervised local Fisher discriminant analysis: `LFDA` with γ = 0.1 [S2, §2.1.2].
@@ -65,6 +68,11 @@ class SSLFDA(LFDA):
 
 
 @method("discriminant", "max S_B − S_W", "projection", "n D² + D³", "S2 §3.2")
+@known_as(
+    "Maximum margin criterion",
+    "maximal margin criterion; difference of scatters; scatter difference",
+    {"kernel='rbf'": "kernel MMC; kernel maximum margin criterion"},
+)
 class MMC(LabelledStreaming, PairCosts):
     """Maximum margin criterion, supervised or semi-supervised.
 
@@ -113,6 +121,7 @@ class MMC(LabelledStreaming, PairCosts):
 
 
 @method("semi-supervised", "MMC − γ L of all points", "projection", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 eq. 12")
+@known_as("Semi-supervised maximum margin criterion", "semi-supervised MMC", {"kernel='rbf'": "kernel SS-MMC"})
 class SSMMC(MMC):
     """Semi-supervised maximum margin criterion: `MMC` with γ = 0.1 [S2, eq. 12].
 
@@ -139,6 +148,11 @@ class SSMMC(MMC):
 
 
 @method("semi-supervised", "min γ L of all points − S_B", "S_W", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §3.2")
+@known_as(
+    "Semi-supervised Fisher discriminant analysis",
+    "semi-supervised FDA; semi-supervised LDA; semi-supervised Fisher discriminant",
+    {"kernel='rbf'": "kernel SS-FDA"},
+)
 class SSFDA(LabelledStreaming, PairCosts):
     """Semi-supervised Fisher discriminant analysis.
 
@@ -182,6 +196,9 @@ class SSFDA(LabelledStreaming, PairCosts):
     NEIGHBOURS_AND_FEATURES,
     "S2 eq. 11",
     "self",
+)
+@known_as(
+    "Semi-supervised local Fisher discriminant analysis (SELF)", "between LFDA and PCA", {"kernel='rbf'": "kernel SELF"}
 )
 class SELFDA(FeatureReducer):
     """SELF, the semi-supervised local Fisher discriminant analysis of Sugiyama et al.: between `LFDA` and `PCA`.

@@ -17,7 +17,7 @@ from ...problem.forms import between, total
 from ..base.contract import Components, FeatureReducer, features_of, points_of
 from ..base.graph_projection import GraphProjection, graph_attribute, projection_weights
 from ..base.streaming import LabelledStreaming, over_given_graph, ways_to_stay
-from ..base.table import NEIGHBOURS_AND_FEATURES, method
+from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
 from ..discriminant.label_kernels import bounded
 from ..discriminant.lda import check_spread
 from ..discriminant.pair_costs import AxisRule
@@ -26,6 +26,15 @@ Array = NDArray[np.float64]
 
 
 @method("semi-supervised", "max S_B", "S_T + μ L", NEIGHBOURS_AND_FEATURES, "S0 eq. 47")
+@known_as(
+    "Semi-supervised discriminant analysis",
+    "graph-regularised discriminant analysis; Laplacian regularised discriminant analysis; manifold regularisation; "
+    "semi-supervised discriminant",
+    {
+        "kernel='rbf'": "kernel SDA; kernel semi-supervised discriminant analysis",
+        "weights=PathSimilarity()": "semi-supervised discriminant analysis using robust path-based similarity",
+    },
+)
 class SDA(LabelledStreaming, GraphProjection):
     """Semi-supervised discriminant analysis.
 

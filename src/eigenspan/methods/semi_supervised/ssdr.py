@@ -16,7 +16,7 @@ from ...errors import LabelError
 from ...problem import Form, Posed, pose
 from ...problem.forms import every_pair, laplacian, other_class, same_class
 from ..base.contract import Components, FeatureReducer, features_of
-from ..base.table import method
+from ..base.table import known_as, method
 from ..discriminant.label_kernels import LabelledProjection, bounded
 
 
@@ -25,6 +25,10 @@ def _labels_unless_linked(estimator: SSDR) -> ClassLabels:
 
 
 @method("semi-supervised", "max variance + α apart − β together", "projection", "n D² + D³", "S0 eq. 46")
+@known_as(
+    "Semi-supervised dimensionality reduction",
+    "semi-supervised dimension reduction; pairwise constraints; side information; must-link and cannot-link constraints",
+)
 class SSDR(LabelledProjection):
     """Semi-supervised dimensionality reduction from labels or from pairs.
 

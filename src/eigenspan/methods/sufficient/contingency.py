@@ -17,7 +17,7 @@ from ...numerics.eigen import dense
 from ...problem import Fitted, Map, orientation_of
 from ...problem.spectrum import seed_of
 from ..base.contract import Components, Reducer
-from ..base.table import besides
+from ..base.table import besides, known_as
 
 #: Largest number of Newton steps of a row, and decrement, relative to the total of the row, at which they stop.
 _STEPS, _SETTLED = 60, 1e-14
@@ -27,6 +27,11 @@ _DAMPING, _TINY = 1e-12, float(np.finfo(np.float64).tiny)
 
 @besides(
     "sufficient", "min divergence of counts", "covariance of columns", "counts", "none", "n D d² per sweep", "S3 §3.9.5"
+)
+@known_as(
+    "Sufficient dimensionality reduction of a table of counts",
+    "sufficient dimensionality reduction; contingency table; table of counts; co-occurrence data; information projection; "
+    "Kullback–Leibler divergence of counts; SDR of contingency tables",
 )
 class ContingencySDR(Reducer):
     """Sufficient dimensionality reduction of a table of counts.

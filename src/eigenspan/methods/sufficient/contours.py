@@ -17,7 +17,7 @@ from ...numerics.descent.stiefel import Descent, minimise_on_stiefel
 from ...numerics.eigen import dense
 from ...problem import Posed
 from ...problem.spectrum import seed_of
-from ..base.table import method
+from ..base.table import known_as, method
 from .inverse_regression import InverseRegression, SlicedRegression, Spherical, spherical_rows
 from .response_slices import Response, check_slices, slice_moments, table_of
 from .sir import directional_matrix, means_matrix, slice_means
@@ -33,6 +33,11 @@ _SAME_COST, _OTHER_SPAN = 1e-9, 1e-2
 
 
 @method("sufficient", "min Cov[z − z′ | one contour]", "covariance", "pairs n D", "S3 §3.9.3", "gcr", "scr")
+@known_as(
+    "Contour regression",
+    "general contour regression; contour directions",
+    {"form='simple'": "simple contour regression"},
+)
 class ContourRegression(InverseRegression):
     """Contour regression.
 
@@ -148,6 +153,7 @@ def _near_in_order(W: Array, y: Array, share: float) -> Array:
 
 
 @method("sufficient", "min Σ p_h log det Cov[z | slice]", "covariance", "n D² + slices D² d a step", "S3 §3.9.3", "lad")
+@known_as("Likelihood-acquired directions", "maximum likelihood sufficient dimension reduction")
 class LAD(SlicedRegression):
     """Likelihood-acquired directions.
 

@@ -25,7 +25,7 @@ from ...numerics.eigen import dense
 from ...problem import Features, Form, Posed, TraceProblem, solve
 from ...problem.spectrum import seed_of
 from ..base.contract import LandmarkRows, LinearReducer
-from ..base.table import method
+from ..base.table import known_as, method
 from ..discriminant.label_kernels import bounded
 from .conditional_covariance import Regression, median_distance, response_features
 
@@ -185,6 +185,7 @@ def largest_gradients(M: Array) -> TraceProblem:
 
 
 @method("sufficient", "max gradients of E[k_y | x]", "projection", "n m² + n m D q", "Fukumizu & Leng 2014", "gkdr")
+@known_as("Gradient-based kernel dimension reduction", "gradient-based KDR; gradient kernel dimensionality reduction")
 class GradientKDR(KernelSufficient):
     """Gradient-based kernel dimension reduction (gKDR).
 
@@ -231,6 +232,11 @@ class GradientKDR(KernelSufficient):
 
 
 @method("sufficient", "min Tr G_y (G_x + nεI)⁻¹", "projection", "n³ or n m² per step", "S3 eq. 3.64")
+@known_as(
+    "Kernel dimension reduction",
+    "kernel dimensionality reduction; conditional independence; conditional covariance operator; "
+    "kernel methods for sufficient dimension reduction",
+)
 class KDR(KernelSufficient):
     """Kernel dimension reduction.
 

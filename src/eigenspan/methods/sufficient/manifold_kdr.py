@@ -19,7 +19,7 @@ from ...problem import Fitted
 from ..base.contract import Components
 from ..base.graph_embedding import GraphEmbedding
 from ..base.smooth_functions import distinct_rows, functions_of, on_axes_of, with_parameters_of
-from ..base.table import SPARSE, method
+from ..base.table import SPARSE, known_as, method
 from ..laplacian.eigenmaps import LaplacianEigenmaps
 from .conditional_covariance import response_features
 from .kdr import default_eps, read_response
@@ -33,6 +33,10 @@ _AXIS = 1e-6
 
 
 @method("sufficient", "min Tr G_y (UΩU' + nεI)⁻¹", "Tr Ω = 1", SPARSE, "Nilsson et al. 2007", "mkdr")
+@known_as(
+    "Manifold kernel dimension reduction",
+    "manifold kernel dimensionality reduction; manifold KDR; regression on manifolds by kernel dimension reduction",
+)
 class ManifoldKDR(GraphEmbedding):
     """Manifold kernel dimension reduction.
 

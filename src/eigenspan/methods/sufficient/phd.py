@@ -16,12 +16,13 @@ from ...data.rows.moments import Moments, Sums
 from ...data.y_values import code_classes, label_array
 from ...errors import LabelError
 from ...numerics.eigen import dense
-from ..base.table import method
+from ..base.table import known_as, method
 from .inverse_regression import BY_SLICES, InverseRegression, Spherical, in_coordinates, spherical_sums
 from .response_slices import Response, SliceMoments, Slices
 
 
 @method("sufficient", "max (E y z zᵀ)²", "covariance", "n D min(n, D)", "S3 §3.9.3", "phd")
+@known_as("Principal Hessian directions", "", {"response='residual'": "residual-based pHd; residual pHd"})
 class PHD(InverseRegression):
     """Principal Hessian directions.
 

@@ -21,7 +21,7 @@ from ...numerics.eigen import dense
 from ...problem import Fitted
 from ..base.contract import features_of
 from ..base.streaming import LabelledStreaming, from_sums, read_block
-from ..base.table import method
+from ..base.table import known_as, method
 from ..discriminant.label_kernels import bounded
 from .distributed_slices import LazySlices, SlicedRows, sliced
 from .inverse_regression import BY_SLICES, ComparedSlices, SlicedRegression, Spherical, in_sphere
@@ -31,6 +31,12 @@ _TWO_KINDS = "The response was one of {} before and is one of {} now: give all p
 
 
 @method("sufficient", "max Cov E[x | slice]", "covariance", "n D min(n, D)", "S3 §3.9.1", "sliced-inverse-regression")
+@known_as(
+    "Sliced inverse regression",
+    "sufficient dimension reduction; sufficient dimensionality reduction; central subspace; inverse regression; "
+    "effective dimension reduction; SDR",
+    {"kernel='rbf'": "kernel SIR; kernel sliced inverse regression"},
+)
 class SIR(LabelledStreaming, SlicedRegression):
     """Sliced inverse regression.
 
@@ -196,6 +202,7 @@ def _means_chi2(M: Array, m: int, h: int) -> tuple[Array, Index]:
 
 
 @method("sufficient", "max E (I − Cov[z | slice])²", "covariance", "n D min(n, D) + slices D³", "S3 §3.9.2")
+@known_as("Sliced average variance estimation", "sliced average variance estimator", {"kernel='rbf'": "kernel SAVE"})
 class SAVE(ComparedSlices):
     """Sliced average variance estimation.
 
@@ -245,6 +252,7 @@ class SAVE(ComparedSlices):
     "Li & Wang 2007",
     "dr",
 )
+@known_as("Directional regression", "empirical directions; inverse second moments")
 class DirectionalRegression(ComparedSlices):
     """Directional regression.
 

@@ -20,7 +20,7 @@ from ...problem.fitted import Fitted
 from ...problem.map import Map
 from ...problem.white_views import View, Views
 from ..base.contract import Linear, check_embedded
-from ..base.table import method
+from ..base.table import known_as, method
 from .significance import pair_p_values, wilks_table
 from .variates import StreamedViews, TwoViews, is_vector, pairs_for, ridges_of
 
@@ -29,6 +29,10 @@ _RIDGE = "Pass ridge= (0.1, say), keep few principal axes of each view with redu
 
 
 @method("two views", "max X'Y", "covariance of each view", "n D² + D³", "S3 §3.6")
+@known_as(
+    "Canonical correlation analysis",
+    "canonical correlations; canonical variates of two views; Hotelling's CCA; two views; paired data",
+)
 class CCA(StreamedViews, TwoViews):
     """Canonical correlation analysis.
 

@@ -23,7 +23,7 @@ from ...problem.fitted import Fitted
 from ...problem.kernels import warn_of_rounded_axes
 from ...problem.white_views import View, Views
 from ..base.contract import Kernels, LandmarkRows
-from ..base.table import method
+from ..base.table import known_as, method
 from .variates import TwoViews
 
 
@@ -38,6 +38,10 @@ def _other_view(estimator: KernelCCA) -> OtherView:
 
 
 @method("two views", "max K_x K_y", "K² + κ tr(K) K of each view", "n³, or n m²", "S3 eq. 3.41", "kcca")
+@known_as(
+    "Kernel canonical correlation analysis",
+    "kernel CCA; nonlinear canonical correlation; regularised kernel CCA; cross-language retrieval",
+)
 class KernelCCA(TwoViews):
     """Kernel canonical correlation analysis.
 

@@ -26,7 +26,7 @@ from ...problem.spectrum import orientation_of
 from ...problem.white_views import Views
 from ..base.contract import Components, Reducer
 from ..base.streaming import from_sums
-from ..base.table import method
+from ..base.table import known_as, method
 from .variates import StreamedViews, ridges_of
 
 #: Relative growth of the sum of correlations in a round of SUMCOR below which the iteration stops.
@@ -35,6 +35,11 @@ _SETTLED = 1e-13
 
 @method(
     "two views", "max Σ P_i, or Σ correlations", "covariance of each view", "n D² + (ΣD)³", "Kettenring 1971", "gcca"
+)
+@known_as(
+    "Generalised canonical correlation analysis",
+    "multiview CCA; multi-view canonical correlation analysis; CCA of several sets; CCA of more than two views",
+    {"criterion='sumcor'": "SUMCOR; sum of correlations", "criterion='maxvar'": "MAXVAR"},
 )
 class MultiviewCCA(StreamedViews, Reducer):
     """Canonical correlation analysis of any number of views.

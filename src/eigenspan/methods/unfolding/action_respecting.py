@@ -21,7 +21,7 @@ from ...graphs.neighbours.contraction import contract
 from ...numerics.nearest.neighbour_lists import canonical
 from ...numerics.sdp import Program, Solution
 from ...problem import Fitted
-from ..base.table import method
+from ..base.table import known_as, method
 from .task import Held, Task, Whole
 from .unfolding_base import Unfolding
 from .unfolding_certificate import UnfoldingCertificate
@@ -35,6 +35,7 @@ from .unfolding_certificate import UnfoldingCertificate
     "S4 eq. 79",
     "are",
 )
+@known_as("Action respecting embedding", "temporal data; sequence of actions; robot localisation")
 class ActionRespectingEmbedding(Unfolding):
     """Maximum variance unfolding of a sequence, in which equal actions move all points alike.
 

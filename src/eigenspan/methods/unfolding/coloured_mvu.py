@@ -21,13 +21,16 @@ from ...errors import KernelError, LabelError
 from ...graphs import NeighbourGraph
 from ...numerics.nearest.metric import median_width
 from ...numerics.nearest.pair_matrices import Asymmetry, PairTolerance, averaged
-from ..base.table import method
+from ..base.table import known_as, method
 from .supervised_mvu import Representatives, representatives
 from .task import Bounds, Held, Task
 from .unfolding_base import BoundedUnfolding, Constraint
 
 
 @method("unfolding", "max c(σ_B − σ_W)", "distances of neighbours", "n³ + (nk)³ per step", "S4 eq. 59", "fishermvu")
+@known_as(
+    "Unfolding by Fisher's criterion", "Fisher MVU; supervised MVU by Fisher's criterion; MVU with Fisher discriminant"
+)
 class SMVU2(BoundedUnfolding):
     """Unfolding by Fisher's criterion: class representatives apart, the points of each class near theirs.
 
@@ -123,6 +126,10 @@ def _labels_of_kernel(estimator: Any) -> Any:
     "S4 eq. 61",
     "colouredmvu",
     "muhsic",
+)
+@known_as(
+    "Coloured maximum variance unfolding",
+    "maximum unfolding via Hilbert–Schmidt independence criterion; maximum unfolding via HSIC",
 )
 class ColoredMVU(BoundedUnfolding):
     """Coloured maximum variance unfolding: the embedding that depends most on the labels, for classes and for numbers.

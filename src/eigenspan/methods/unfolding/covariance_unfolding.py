@@ -21,7 +21,7 @@ from ...problem import Fitted, Map, Samples
 from ...problem.dimension_rules import suggested_dimension
 from ..base.contract import ToldComponents
 from ..base.reductions import Connected, Sampled, fit_reduced
-from ..base.table import method
+from ..base.table import known_as, method
 from ..two_views.variates import TwoViews
 from .solver_settings import SDP
 from .task import Bounds, Held, Task, unfold
@@ -41,6 +41,7 @@ _ROUNDING = 1e-11
 
 
 @method("unfolding", "max tr K_xy", "distances of neighbours in both views", "n³ + (nk)³ per step", "S4 §8.4", "mcu")
+@known_as("Maximum covariance unfolding", "unfolding of two views; bimodal data unfolding")
 class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
     """Maximum covariance unfolding: two views of the same points, each unfolded so that both vary together.
 

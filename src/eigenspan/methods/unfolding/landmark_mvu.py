@@ -26,7 +26,7 @@ from ...problem import Form
 from ...problem.forms import laplacian, reconstruction, tangent_alignment
 from ..base.contract import Components
 from ..base.reductions import Reduction, Sampled
-from ..base.table import method
+from ..base.table import known_as, method
 from .solver_settings import SDP
 from .task import Held, Task
 from .unfolding_base import Unfolding, string_graph, tied
@@ -57,6 +57,7 @@ _ROUNDING = 1e-9
     "lmvu",
     "landmarksde",
 )
+@known_as("Landmark maximum variance unfolding", "landmark MVU; landmark semidefinite embedding; landmark SDE")
 class LandmarkMVU(Unfolding):
     """Maximum variance unfolding of many points through a few landmarks.
 

@@ -20,7 +20,7 @@ from ...numerics.sdp import Program, Slack, Solution
 from ...problem import Samples, diagonal, pose, solve
 from ...problem.forms import laplacian
 from ..base.contract import Components
-from ..base.table import method
+from ..base.table import known_as, method
 from .solver_settings import SDP
 from .task import Held, Task
 from .unfolding_base import Unfolding
@@ -39,6 +39,11 @@ _STRETCH = 0.2
     "smooth embeddings",
     "sparse eigenproblem + m⁶ per step",
     "Weinberger et al. 2007",
+)
+@known_as(
+    "Maximum variance unfolding by Laplacian regularisation",
+    "Laplacian MVU; graph Laplacian regularisation of MVU; fast MVU; large-scale MVU; "
+    "Laplacian regularised maximum variance unfolding",
 )
 class LaplacianMVU(Unfolding):
     """Maximum variance unfolding in the span of the smoothest functions on the graph.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...data import Sample
 from ...graphs import NeighbourGraph
-from ..base.table import method
+from ..base.table import known_as, method
 from .edges import with_common_neighbours
 from .task import Bounds, Held, Task
 from .unfolding_base import BoundedUnfolding
@@ -18,6 +18,14 @@ from .unfolding_base import BoundedUnfolding
     "S4 eq. 47",
     "sde",
     "semidefiniteembedding",
+)
+@known_as(
+    "Maximum variance unfolding",
+    "semidefinite embedding; isometric embedding by semidefinite programming; semidefinite programming",
+    {
+        "constraint='slack'": "MVU with slack; relaxed distance constraints; MVU with slack variables",
+        "common_neighbors=True": "MVU with common neighbours; angle-preserving MVU",
+    },
 )
 class MVU(BoundedUnfolding):
     """Maximum variance unfolding (semidefinite embedding), solved exactly, with a certificate.

@@ -20,7 +20,7 @@ from ...numerics.nearest.neighbour_lists import canonical
 from ...numerics.paths.csgraph import minimum_spanning_tree
 from ...numerics.sdp import Program
 from ..base.reductions import Back, Reduction
-from ..base.table import method
+from ..base.table import known_as, method
 from .task import Held, Task, Whole
 from .unfolding_base import Unfolding
 
@@ -29,6 +29,11 @@ _BLOCK = 2**22
 
 
 @method("unfolding", "max tr K", "rescaled distances of near neighbours", "as MVU", "S4 §8.2")
+@known_as(
+    "Relaxed maximum variance unfolding",
+    "relaxed MVU; conformal MVU; rescaled distances; rescaling local distances; short circuits in MVU; "
+    "short-circuit edges",
+)
 class RelaxedMVU(Unfolding):
     """Maximum variance unfolding without short circuits, and up to a local scale.
 

@@ -25,7 +25,7 @@ from ...numerics.nearest.neighbour_lists import canonical
 from ...numerics.paths.csgraph import dijkstra
 from ...problem import Fitted
 from ..base.reductions import Reduction, Sampled, fit_reduced
-from ..base.table import method
+from ..base.table import known_as, method
 from .edges import pair_lengths, with_edges
 from .task import Bounds, Held, Task
 from .unfolding_base import BoundedUnfolding, Constraint, n_strings, string_graph, tied, unfolded
@@ -36,6 +36,10 @@ Representatives = Literal["mean", "medoid"]
 
 # ---------------------------------------------------------------------- neighbours within classes
 @method("unfolding", "max tr K, neighbours within classes", "distances of neighbours", "as MVU", "S4 §6.1")
+@known_as(
+    "Supervised maximum variance unfolding",
+    "S-MVU; supervised MVU; supervised SDE; supervised semidefinite embedding; MVU with neighbours within classes",
+)
 class SupervisedMVU(BoundedUnfolding):
     """Maximum variance unfolding with neighbours within classes.
 
@@ -145,6 +149,10 @@ def with_shortest(graph: NeighbourGraph, sample: Sample) -> NeighbourGraph:
     "distances of neighbours and classes",
     "n³ + (nk)³ per step",
     "S4 eq. 55",
+)
+@known_as(
+    "Supervised maximum variance unfolding class by class",
+    "supervised MVU of each class; class-wise maximum variance unfolding",
 )
 class SMVU1(BoundedUnfolding):
     """Maximum variance unfolding class by class, the classes held at a distance.

@@ -21,7 +21,7 @@ from ...numerics.memory import require
 from ...problem import Fitted, Map
 from ...problem.spectrum import seed_of
 from ..base.contract import SpectralReducer
-from ..base.table import method
+from ..base.table import known_as, method
 from .oriented_pca import Distortions, OrientedPCA
 
 #: Numbers of rows of recordings: one for all, one for each, or None for a single recording.
@@ -67,6 +67,10 @@ class Layers:
 
 
 @method("variance", "max signal covariance, in layers", "noise correlation", "layers × (n D² + D³)", "S3 §3.8", "dda")
+@known_as(
+    "Distortion discriminant analysis",
+    "layered oriented PCA; audio fingerprinting; robust features for sequences; convolutional OPCA",
+)
 class DistortionDiscriminantAnalysis(SpectralReducer):
     """Distortion discriminant analysis: layers of `OrientedPCA` over growing stretches of a sequence.
 
@@ -82,8 +86,9 @@ class DistortionDiscriminantAnalysis(SpectralReducer):
     recording. Where a stretch runs over the end of its recording, its last row is repeated, and such stretches are no part of the
     fit. With ``frames=1`` rows stand for themselves, and order does not matter.
 
-    Copies go to ``fit`` as y, are made by `distortions`, or both, as in `OrientedPCA`. Layers without any noise take it to be the
-    same in all directions.
+    y of ``fit`` holds the distorted copies, row by row: one table of the shape of X, several in a list, or a stack of shape
+    (N, n_samples, n_features). They may also be made by `distortions`. y holds no labels: a vector is ignored. Layers
+    without any noise take it to be the same in all directions.
 
     Cost: that of `OrientedPCA` for each layer, whose features are `frames` times those of the layer before; the signals and their copies
     are held in memory.

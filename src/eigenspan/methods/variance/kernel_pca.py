@@ -42,7 +42,7 @@ from ...problem.extensions import GramExtension
 from ...problem.kernels import DataKernel, KernelRows, warn_of_known_axes, warn_of_lost_digits
 from ...problem.scale import positive, roots
 from ..base.contract import Components, Kernels, LandmarkRows, SpectralReducer, axes, check_embedded
-from ..base.table import method
+from ..base.table import known_as, method
 from .pca import PCA as PCA
 
 
@@ -114,6 +114,16 @@ def _refuse_two_widths(estimator: KernelPCA) -> None:
 
 
 @method("variance", "max Gram of a kernel", "embedding", "n²", "S0 eq. 60", "kpca")
+@known_as(
+    "Kernel principal component analysis",
+    "nonlinear PCA; kernel trick",
+    {
+        "landmarks=200": "Nyström; Nyström kernel PCA; Nyström approximation; Nyström method; Nyström extension of a kernel; "
+        "sparse kernel PCA",
+        "preimage='fixed-point'": "pre-image; preimage problem; kernel PCA denoising",
+        "kernel='poly', gamma=1, coef0=1": "polynomial kernel PCA",
+    },
+)
 class KernelPCA(SpectralReducer):
     """Kernel principal component analysis.
 

@@ -19,11 +19,16 @@ from ...numerics.memory import require
 from ...problem import Axes, Features, Fitted, Form, Posed, TraceProblem
 from ...problem.spectrum import seed_of
 from ..base.contract import Components, Reducer
-from ..base.table import method
+from ..base.table import known_as, method
 from .mixture_em import Mixture, MixtureCourse, run_em, spread_within, start
 
 
 @method("variance", "max likelihood of several W z + noise", "latent", "k n D min(n, D) a step", "S3 §3.3")
+@known_as(
+    "Mixture of probabilistic principal component analysers",
+    "mixtures of PPCA; mixture of PCA; local PCA; local linear models; mixture of local subspaces; "
+    "EM for mixtures of PCA",
+)
 class MixturePPCA(Reducer):
     """Mixture of probabilistic principal component analysers.
 

@@ -23,7 +23,7 @@ from ...problem import Features, Fitted, Form, Posed, Raw, TraceProblem, identit
 from ...problem.spectrum import seed_of
 from ..base.contract import FeatureReducer, axes, features_of
 from ..base.streaming import Streaming
-from ..base.table import method
+from ..base.table import known_as, method
 
 #: One function that distorts rows, with a random generator as second value if it needs one, or several.
 Distortions = Annotated[Any, Function(1), Function(2)] | Annotated[ArrayLike, TypeName("list of callables")] | None
@@ -155,6 +155,12 @@ def _refuse_idle(estimator: OrientedPCA) -> None:
 
 
 @method("variance", "max signal covariance", "noise correlation", "n D² + D³", "S3 eqs. 3.47–3.48", "opca")
+@known_as(
+    "Oriented principal component analysis",
+    "oriented PCA; signal to noise ratio; generalised eigenvectors of signal and noise; distorted samples; "
+    "noise covariance",
+    {"extractor='difference'": "difference of signal and noise", "kernel='rbf'": "kernel OPCA; kernel oriented PCA"},
+)
 class OrientedPCA(Streaming, FeatureReducer):
     """Oriented principal component analysis: directions with much signal and little noise.
 
@@ -168,8 +174,9 @@ class OrientedPCA(Streaming, FeatureReducer):
     On every axis the noise has a mean square of one and the signal a variance of ``eigenvalues_``, the signal-to-noise ratio.
     Scaling all of the signal or all of the noise leaves the directions as they are.
 
-    Copies go to ``fit`` as y, are made by `distortions`, or both. With neither, noise is taken to be the same in all directions, R = I,
-    and the axes are those of PCA. With a `kernel` noise is measured in its feature space.
+    y of ``fit`` holds the distorted copies, row by row: one table of the shape of X, several in a list, or a stack of shape
+    (N, n_samples, n_features). They may also be made by `distortions`. y holds no labels: a vector is ignored. Without copies, noise
+    is taken to be the same in all directions, R = I, and the axes are those of PCA. With a `kernel` noise is measured in its feature space.
 
     Cost: O((N + 1) n D² + D³) for N copies, and O(D²) memory beyond the data. X, and copies, may be a `numpy.memmap`, read once and in
     blocks: the fit then holds no ``embedding_``. `partial_fit` takes rows and their copies in parts.

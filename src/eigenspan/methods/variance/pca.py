@@ -25,7 +25,7 @@ from ...problem.dimension_rules import likeliest_number
 from ...problem.row_space import rounding_of, warn_of_digits
 from ..base.contract import Components, LinearReducer, axes
 from ..base.streaming import Streaming, TooFewRowsError
-from ..base.table import method
+from ..base.table import known_as, method
 from .gaussian import PrincipalGaussian, described, most_evident
 
 #: Variance along an axis, relative to the largest, that counts as zero: 1e-10 for standard deviations.
@@ -164,6 +164,16 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
 
 
 @method("variance", "max centring", "projection", "n D min(n, D)", "S0 eq. 22")
+@known_as(
+    "Principal component analysis",
+    "Karhunen–Loève transform; Hotelling transform; proper orthogonal decomposition; singular value decomposition; SVD; "
+    "truncated SVD; empirical orthogonal functions; directions of maximal variance; subspace analysis; eigenfaces",
+    {
+        "center=False": "uncentred PCA; latent semantic indexing; LSI; latent semantic analysis",
+        "whiten=True": "whitening; sphering; PCA whitening",
+        "n_components=0.95": "share of the variance; explained variance",
+    },
+)
 class PCA(PrincipalAxes):
     """Principal component analysis.
 

@@ -21,13 +21,18 @@ from ...problem import Fitted, Map
 from ...problem.map import Raw
 from ...problem.spectrum import seed_of, sign_of
 from ..base.contract import Reducer
-from ..base.table import besides
+from ..base.table import besides, known_as
 
 #: Distance from a plane, relative to the largest in the cluster, up to which rows count as on the plane and go left.
 _ON_THE_PLANE = 1e-10
 
 
 @besides("variance", "max scatter of a cluster, split", "projection", "linear", "none", "n D per level", "S0 §8.6")
+@known_as(
+    "Principal direction divisive partitioning",
+    "divisive clustering; hierarchical clustering by PCA; bisecting by the principal direction; "
+    "spectral bisection of data",
+)
 class PDDP(ClusterMixin, Reducer):
     """Principal direction divisive partitioning.
 

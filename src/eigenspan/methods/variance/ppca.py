@@ -22,7 +22,7 @@ from ...problem.dimension_rules import bic, likeliest_number, maximum_likelihood
 from ...problem.scale import roots
 from ...problem.spectrum import seed_of
 from ..base.contract import Components, axes
-from ..base.table import method
+from ..base.table import known_as, method
 from .em import fit_gaps
 from .gaussian import described, most_evident
 from .missing_entries import Gapped, Latent, column_centres, has_gaps, warn_of_empty_rows
@@ -50,6 +50,12 @@ class PosteriorMap(Map):
 
 @method(
     "variance", "max likelihood of W z + noise", "latent", "n D min(n, D); gaps: n D d² + n d³ a step", "S3 eq. 3.12"
+)
+@known_as(
+    "Probabilistic principal component analysis",
+    "probabilistic PCA; sensible PCA; PCA with missing values; missing data PCA; latent variable model of PCA; "
+    "EM for PCA; maximum likelihood PCA",
+    {"n_components='auto'": "number of components by BIC"},
 )
 class PPCA(PrincipalAxes):
     """Probabilistic principal component analysis.
