@@ -69,7 +69,7 @@ def test_parameters_of_specifications(name: str) -> None:
     assert not silent(triples), "\n".join(silent(triples))
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", [name for name in OWN if name != "TraceReducer"])  # sixty modes: a minute
 @pytest.mark.every(3, start=2)
 def test_every_parameter_in_every_mode(name: str) -> None:
     triples = walk_modes(name)
