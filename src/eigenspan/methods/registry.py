@@ -148,8 +148,8 @@ def find(text: str, *, most: int = 5) -> Hits:
     >>> import eigenspan
     >>> eigenspan.find("normalized cuts", most=1)
     SpectralClustering()  Spectral clustering  known as "normalised cut"
-    >>> [hit.call for hit in eigenspan.find("kernel ONPP", most=2)]
-    ["ONPP(kernel='rbf')", "OLPP(kernel='rbf')"]
+    >>> eigenspan.find("kernel ONPP")[0].call
+    "ONPP(kernel='rbf')"
     """
     if isinstance(most, bool) or not isinstance(most, Integral) or most < 1:
         raise InputError(f"most={most!r:.80} must be a whole number of results, 1 or more.")
