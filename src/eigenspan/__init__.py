@@ -19,16 +19,16 @@ Methods
 Specifications
     graphs          KNN, Radius, MST
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
-    kernels         Kernel, HeatKernel, CommuteTimeKernel, ReconstructionKernel
+    kernels         Kernel, HeatKernel, CommuteTimeKernel, ReconstructionKernel, jaccard_kernel, spectrum_kernel
     landmarks       Landmarks
     new points      SmoothedEigenfunctions, NormalizedKernels
 Before and after an embedding
-    dimension       intrinsic_dimension
+    dimension       intrinsic_dimension, check_distances
     quality         evaluate, compare
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
 Why methods agree
-    kernels         equivalent_kernel, EquivalentKernel, nearest_psd, dot_products
+    kernels         equivalent_kernel, EquivalentKernel, nystrom, NystromKernel, nearest_psd, dot_products
     theorems        check_theorems, Theorem, TheoremResult, TheoremReport
 Tables
     methods, make, find
@@ -102,9 +102,10 @@ from .problem.extensions import (
     ReconstructionKernel,
     SmoothedEigenfunctions,
 )
+from .problem.object_kernels import jaccard_kernel, spectrum_kernel
 
 if TYPE_CHECKING:
-    from .dimension import intrinsic_dimension
+    from .dimension import check_distances, intrinsic_dimension
     from .interop import to_anndata
     from .methods.registry import methods
     from .models import load, save
@@ -112,6 +113,7 @@ if TYPE_CHECKING:
     from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
     from .theory import (
         EquivalentKernel,
+        NystromKernel,
         Theorem,
         TheoremReport,
         TheoremResult,
@@ -119,19 +121,21 @@ if TYPE_CHECKING:
         dot_products,
         equivalent_kernel,
         nearest_psd,
+        nystrom,
     )
 else:
     from . import methods  # the package itself, which is callable; type checkers do not support that
 
     #: Names that are imported on first use, because fitting a method does not need them.
     _LATER = {
-        "dimension": ("intrinsic_dimension",),
+        "dimension": ("check_distances", "intrinsic_dimension"),
         "interop": ("to_anndata",),
         "models": ("load", "save"),
         "quality": ("compare", "evaluate"),
         "selection": ("LabelledOnly", "RegularizedSearch", "SemiSupervisedKFold"),
         "theory": (
             "EquivalentKernel",
+            "NystromKernel",
             "Theorem",
             "TheoremReport",
             "TheoremResult",
@@ -139,6 +143,7 @@ else:
             "dot_products",
             "equivalent_kernel",
             "nearest_psd",
+            "nystrom",
         ),
     }
 
@@ -243,6 +248,7 @@ __all__ = [
     "ModifiedLLE",
     "MultiviewCCA",
     "NormalizedKernels",
+    "NystromKernel",
     "OrdinalIsomap",
     "OrientedPCA",
     "PathSimilarity",
@@ -263,6 +269,7 @@ __all__ = [
     "TheoremResult",
     "TraceReducer",
     "UnfoldingCertificate",
+    "check_distances",
     "check_theorems",
     "compare",
     "complete_kernel",
@@ -271,11 +278,14 @@ __all__ = [
     "evaluate",
     "find",
     "intrinsic_dimension",
+    "jaccard_kernel",
     "load",
     "low_rank_kernel",
     "make",
     "methods",
     "nearest_psd",
+    "nystrom",
     "save",
+    "spectrum_kernel",
     "to_anndata",
 ]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import pdist, squareform
-from sklearn.datasets import load_digits, make_swiss_roll
+from scipy.spatial.distance import cdist, pdist, squareform
+from sklearn.datasets import load_digits, load_wine, make_swiss_roll
 
 import eigenspan as es
-from eigenspan.errors import DimensionError
+from eigenspan.errors import DimensionError, GraphError, InputError
 from eigenspan.methods.distances import landmark_mds as triangulation
 from helpers import disparity
 
@@ -89,3 +90,60 @@ def test_points_are_placed_in_blocks_where_they_are_many(make: Any, monkeypatch:
 def test_too_few_landmarks_are_counted() -> None:
     with pytest.raises(DimensionError, match=r"n_components=3 exceeds 2, .*3 distinct landmark.* more landmarks"):
         es.LandmarkMDS(3, landmarks=3).fit(DIGITS[:50])
+
+
+@pytest.mark.parametrize(
+    "X", [load_wine().data, *(np.random.default_rng(s).standard_normal((90, 5)) for s in range(2))]
+)
+def test_distances_to_the_landmarks_are_enough(X: Any) -> None:
+    """An n×q table gives the fit of all n² distances, which is classical MDS if the landmarks span the points."""
+    rng = np.random.default_rng(0)
+    X = X / X.std(axis=0)
+    rows, new = rng.choice(len(X), 25, replace=False), X[:7] + 0.1
+    D, wanted = cdist(X, X), es.ClassicalMDS(3).fit(X)
+    whole = es.LandmarkMDS(3, metric="precomputed", landmarks=rows).fit(D)
+    table = es.LandmarkMDS(3, metric="precomputed", landmarks=rows).fit(D[:, rows])
+    apart = es.LandmarkMDS(3, metric="precomputed", landmarks=D[np.ix_(rows, rows)]).fit(D[:, rows])
+    np.testing.assert_array_equal(table.landmarks_, rows)
+    assert table.n_features_in_ == 25
+    assert not hasattr(apart, "landmarks_")
+    for fitted in (table, apart):
+        np.testing.assert_allclose(fitted.embedding_, whole.embedding_, atol=1e-9)
+        np.testing.assert_allclose(fitted.embedding_, wanted.embedding_, atol=1e-9)
+        np.testing.assert_allclose(fitted.transform(cdist(new, X[rows])), wanted.transform(new), atol=1e-9)
+        np.testing.assert_allclose(fitted.transform(cdist(new, X[rows])), whole.transform(cdist(new, X)), atol=1e-9)
+        np.testing.assert_allclose(fitted.eigenvalues_, wanted.eigenvalues_, rtol=1e-9)
+
+
+def test_landmarks_that_are_not_among_the_points(tmp_path: Path) -> None:
+    """As many points as landmarks: the table is square, but not one of distances among the points."""
+    rng = np.random.default_rng(1)
+    X, Z = rng.standard_normal((12, 4)), rng.standard_normal((12, 4))
+    fitted = es.LandmarkMDS(4, metric="precomputed", landmarks=cdist(Z, Z)).fit(cdist(X, Z))
+    assert distance(fitted.embedding_, X) < 1e-9
+    es.save(fitted, tmp_path / "model.eig")
+    np.testing.assert_allclose(es.load(tmp_path / "model.eig").transform(cdist(X, Z)), fitted.embedding_, atol=1e-12)
+    single = es.LandmarkMDS(4, metric="precomputed", landmarks=cdist(Z, Z)).fit(cdist(X, Z).astype(np.float32))
+    assert single.embedding_.dtype == np.float32
+    assert distance(single.embedding_, X) < 1e-4
+
+
+def test_tables_of_columns_that_are_refused() -> None:
+    X = np.random.default_rng(2).standard_normal((30, 3))
+    rows = np.arange(5, 17)
+    C = cdist(X, X[rows])
+    cases: list[tuple[Any, Any, str]] = [
+        (None, C, r"shape is \(30, 12\).*landmarks=None does not say which points its 12 columns are"),
+        (12, C, "landmarks=12 does not say which"),
+        (es.Landmarks(12), C, "does not say which"),
+        (rows[:5], C, "names 5 rows"),
+        (rows[::-1] + 1, C, "among the 12 landmarks are no distance matrix"),
+        (cdist(X[:3], X[:3]), C, r"landmarks= has shape \(3, 3\)"),
+        (rows, -C, "must not be negative; the smallest"),
+        (np.full((12, 12), 7.0), C, "diagonal of a distance matrix must be zero"),
+    ]
+    for landmarks, table, message in cases:
+        with pytest.raises(GraphError, match=message):
+            es.LandmarkMDS(2, metric="precomputed", landmarks=landmarks).fit(table)
+    with pytest.raises(InputError, match="distinct row indices"):
+        es.LandmarkMDS(2, landmarks=cdist(X, X)).fit(X)

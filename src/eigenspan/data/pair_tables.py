@@ -52,6 +52,15 @@ def accept_distances(X: Matrix) -> Matrix:
     return np.maximum(D, 0.0, out=D)
 
 
+def accept_columns(X: Array) -> Array:
+    """Return distances of n points from q landmarks in double precision. Raise if some are negative by more than rounding."""
+    least = float(X.min(initial=0.0))
+    if least < -PairTolerance.of(X).distance:
+        raise GraphError(f"Distances must not be negative; the smallest entry is {least:.3g}.")
+    check_largest(float(X.max(initial=0.0)), "The distances")
+    return X if least >= 0 else np.maximum(X, 0.0)
+
+
 def _refuse_diagonal(diagonal: Array, tolerance: PairTolerance) -> None:
     """Raise if the diagonal is not zero up to rounding."""
     largest = float(np.abs(diagonal).max(initial=0.0))

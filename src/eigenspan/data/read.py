@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Literal, Protocol, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ from .._types import Matrix, TableLike, TargetLike
 from ..errors import GraphError, InputError
 from ..numerics.memory import is_lazy, refuse_lazy
 from ..numerics.nearest.metric import as_metric
+from .objects import ObjectPairs, PairFunction, are_objects, as_objects, refuse_objects
 from .rows.dask_rows import LazyRows, lazy_table
 from .rows.storage import is_tall, on_disk, refuse_out_of_range
 from .sample import Sample
@@ -38,6 +40,8 @@ class Input:
     ----------
     pairs : tuple of str
         Parameters that may be ``"precomputed"``; the first that is not None decides. If all are None, X holds points.
+    columns : callable or None
+        Returns the kind of a table of distances that may lack the columns of points other than the landmarks; None: it is square.
     inside : str or None
         The parameter that holds the estimator whose parameters these are; None for the estimator itself.
     y : Reader or None
@@ -57,6 +61,7 @@ class Input:
     """
 
     pairs: tuple[str, ...] | Callable[[Any], tuple[str, ...]] = ()
+    columns: Callable[[Any], type[Distances]] | None = None
     inside: str | None = None
     y: Reader | Callable[[Any], Reader | None] | None = None
     sparse: bool | Callable[[Any], bool] = False
@@ -79,12 +84,15 @@ class Accepted:
         Kind of X.
     unlabeled : object
         Label of unlabelled points.
+    function : PairFunction or None
+        The kernel or metric, if it is a function: X may then be a list of objects.
     one_pass : bool
         Sums over the rows suffice: the pass that computes them checks for NaN too.
     """
 
     name: str
     kind: type[XKind]
+    function: PairFunction | None
     unlabeled: Any
     pairs: tuple[str, ...]
     y: Reader | None
@@ -127,6 +135,8 @@ def read(
     """Return X and y as a sample, and the attributes that scikit-learn defines for them (``n_features_in_`` and the like)."""
     points, lazy = accepted.kind is Points, is_lazy(X)
     _refuse_pairs_elsewhere(estimator, accepted)
+    if accepted.function is not None and are_objects(X, compared=True):
+        return _read_objects(ObjectPairs(accepted.function, as_objects(X)), y, accepted)
     if lazy and points and _takes_blocks(accepted):
         return _read_lazy(estimator, X, y, accepted)
     if lazy:
@@ -142,11 +152,26 @@ def read(
             refuse_out_of_range(values)
         rows = as_rows(values, accepted.linear)
         x = Points(rows if accepted.linear else _own(rows, X), one_pass)
-    target = None
+    return _with_y(x, y, accepted, values), _seen(twin)
+
+
+def _with_y(x: XKind, y: TargetLike, accepted: Accepted, table: Matrix) -> Sample[XKind, Any]:
+    """Return the sample of X and what the method reads from y."""
+    target, given = None, cast(Any, y)  # each reader checks the kinds of y that it accepts
     if accepted.y is not None:
-        given: Any = y  # each reader checks the kinds of y that it accepts
         target = accepted.y.read(given, x.n, name=accepted.name, unlabeled=accepted.unlabeled)
-    return Sample(x, target, table=values, given=y), _seen(twin)
+    return Sample(x, target, table=table, given=y)
+
+
+def _read_objects(
+    pairs: ObjectPairs, y: TargetLike, accepted: Accepted
+) -> tuple[Sample[XKind, Any], dict[str, object]]:
+    """Return a list of objects as the table of their kernel values or distances, and the objects as a fitted attribute."""
+    if pairs.n < 2:
+        raise InputError(f"X is a list of {pairs.n} object(s); a minimum of 2 is required.")
+    values = pairs.table()
+    kind: Any = _TABLES[pairs.function.parameter]
+    return _with_y(kind.read(values), y, accepted, values), {"objects_": pairs}
 
 
 def _read_lazy(
@@ -215,7 +240,10 @@ def read_new_lazy(estimator: Declared, X: TableLike) -> LazyRows:
 
 def read_new(estimator: Accepts, X: TableLike) -> tuple[Matrix, Matrix]:
     """Return new points after validation, and these rows in the format of the map."""
-    accepted = estimator._accepted()
+    accepted, held = estimator._accepted(), vars(estimator).get("objects_")
+    if isinstance(held, ObjectPairs):  # fitted to a list of objects
+        values = _TABLES[held.function.parameter].accept_new(held.rows(X))
+        return values, values
     # a linear map turns NaN into NaN, so its result can be checked instead
     finite = not (accepted.linear and accepted.kind is Points and isinstance(X, np.ndarray))
     scikit = cast(BaseEstimator, estimator)
@@ -234,6 +262,16 @@ def kind_of(owner: object, pairs: tuple[str, ...]) -> type[XKind]:
             weighed = name != "kernel" and is_precomputed(getattr(owner, "weights", None))
             return Affinities if weighed else _TABLES[name]
     return Points
+
+
+def function_of(owner: object, pairs: tuple[str, ...]) -> PairFunction | None:
+    """Return the function by which objects are compared: the first parameter in `pairs` that is not None, if it is a function."""
+    name = next((name for name in pairs if getattr(owner, name, None) is not None), None)
+    value: Any = getattr(owner, name, None) if name else None
+    if name is None or not callable(value) or hasattr(value, "get_params"):
+        return None
+    parameters = (getattr(owner, "metric_params", None) or {}) if name == "metric" else {}
+    return PairFunction(name, partial(value, **parameters) if parameters else value)
 
 
 def is_precomputed(value: object) -> bool:
@@ -328,9 +366,10 @@ def checked_rows(
 
 
 def refuse_disguised(X: Any) -> None:
-    """Raise if X is no table, or if numpy would convert it to numbers of another meaning: masked values, complex numbers, dates."""
+    """Raise if X is no table, or if numpy would give its values another meaning: objects, masked values, complex numbers, dates."""
     if X is not None:
         refuse_no_table(X)
+    refuse_objects(X)
     if np.ma.isMaskedArray(X):
         raise InputError(
             f"X is a masked array, with {int(np.ma.count_masked(X))} of {X.size} values masked, and what lies under a mask would be taken "

@@ -15,7 +15,7 @@ from .._types import Array, Index, Matrix, is_sparse
 from ..errors import DimensionError, GraphError, InputError, KernelError
 from ..numerics.nearest.pair_matrices import settled_rows
 from ..numerics.nearest.row_lookup import Contraction, RowIndex, ZeroDistance, all_equal
-from .pair_tables import accept_distances
+from .pair_tables import accept_columns, accept_distances
 from .rows.storage import Elsewhere, refuse_out_of_range
 
 #: Returns the index of the equal training point for each row, -1 if there is none.
@@ -190,6 +190,46 @@ class Distances(Pairs):
 
     def known(self) -> Lookup:
         return ZeroDistance(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkDistances(Distances):
+    """Distances from n points (rows) to q landmarks (columns)."""
+
+    @classmethod
+    def read(cls, values: Matrix) -> Self:
+        return cls(accept_columns(as_rows(values)))
+
+    def among(self, landmarks: Index | Array) -> Array:
+        """Return the q×q distances among the landmarks, which are given as such or by their rows in X."""
+        n, q = self.whole.shape
+        rows = landmarks.ndim == 1
+        if landmarks.shape != ((q,) if rows else (q, q)):
+            found = f"names {landmarks.size} rows" if rows else f"has shape {landmarks.shape}"
+            raise GraphError(
+                f"X holds distances from {n} points to {q} landmarks, but landmarks= {found}. {_LANDMARK_ADVICE}"
+            )
+        try:
+            return np.asarray(accept_distances(self.whole[landmarks] if rows else landmarks))
+        except GraphError as refusal:
+            raise GraphError(
+                f"The distances among the {q} landmarks are no distance matrix. {refusal} {_LANDMARK_ADVICE}"
+            ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class AllOrLandmarkDistances(Distances):
+    """Reader of a table of distances that is square, among all points, or else holds columns of landmarks only."""
+
+    @classmethod
+    def read(cls, values: Matrix) -> Any:
+        square = values.shape[0] == values.shape[1]
+        return Distances.read(values) if square else LandmarkDistances.read(values)
+
+
+_LANDMARK_ADVICE = (
+    "Pass landmarks= the rows of X that are the landmarks, in the order of the columns, or the distances among them."
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.objects import ObjectPairs
 from ..errors import ModelError
 from .schema import kind_of, kinds
 from .schema.field_types import DEEPEST, SchemaError, Sizes
@@ -129,6 +130,8 @@ class Writer:
         kind = kind_of(stored)
         if kind is None:
             raise _refusal(x, path)
+        if isinstance(held := getattr(stored, "objects_", None), ObjectPairs):
+            raise _refusal(held, path)
         try:
             parts = kind.parts(stored)
             written: dict[str, Any] = {}
@@ -154,6 +157,12 @@ def _spelled(dtype: np.dtype, path: str) -> str:
 
 def _refusal(x: Any, path: str) -> ModelError:
     kind, name = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins."), path.rpartition(".")[2]
+    if isinstance(x, ObjectPairs):
+        return ModelError(
+            f"{path} was fitted to a list of objects that {x.function.name} compares, and a model file stores data only, no code. Fit the "
+            'table of all pairs with "precomputed" and save that model; or use pickle, which can save functions that can be imported, for '
+            "files that only people you trust can write."
+        )
     if callable(x) and not hasattr(x, "get_params"):
         called = getattr(x, "__qualname__", kind)
         return ModelError(

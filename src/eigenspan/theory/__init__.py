@@ -4,12 +4,14 @@ from .check import check_theorems
 from .complete_tables import dot_products
 from .equivalent import EquivalentKernel
 from .kernel_of_method import equivalent_kernel
+from .nystrom_kernel import NystromKernel, nystrom
 from .psd import nearest_psd
 from .theorem import Theorem
 from .theorem_report import TheoremReport, TheoremResult
 
 __all__ = [
     "EquivalentKernel",
+    "NystromKernel",
     "Theorem",
     "TheoremReport",
     "TheoremResult",
@@ -17,4 +19,5 @@ __all__ = [
     "dot_products",
     "equivalent_kernel",
     "nearest_psd",
+    "nystrom",
 ]

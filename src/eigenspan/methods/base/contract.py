@@ -45,10 +45,11 @@ from ..._parameters import (
 )
 from ..._types import Array, Index, Matrix, TableLike, TargetLike
 from ...data import Actions, Classes, Input, LazyClasses, Points, Sample, Sufficient
-from ...data.read import RESOLVED, Accepted, kind_of, read, read_new, read_new_lazy, rows_needed_by
+from ...data.objects import ObjectPairs
+from ...data.read import RESOLVED, Accepted, function_of, kind_of, read, read_new, read_new_lazy, rows_needed_by
 from ...data.rows.dask_rows import lazy_table
 from ...data.rows.storage import in_precision_of, refuse_non_finite
-from ...data.x import XKind, as_rows
+from ...data.x import Distances, XKind, as_rows
 from ...errors import DimensionError, InputError, KernelError
 from ...graphs import KNN, Landmarks
 from ...numerics.eigen.auto import Solver
@@ -98,12 +99,15 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of X, if all of them are strings.
+    objects_ : ObjectPairs
+        The objects and the function that compares them. Present if X is a list of objects.
     """
 
     map_: Map = attribute()
     diagnostics_: dict[str, Any] = attribute()
     n_features_in_: int = attribute()
     feature_names_in_: NDArray[np.object_] = attribute()
+    objects_: ObjectPairs = attribute()
 
     #: The kinds of X and y that the method accepts.
     _input: ClassVar[Input] = Input()
@@ -131,6 +135,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Or a list of objects of any type, if ``kernel=`` or ``metric=`` is a function of two of them.
         y : array-like of shape (n_samples,), optional
             Class labels if the method uses them (NaN or None for unlabelled points, and −1 in the semi-supervised methods), or
             another kind of y that the class describes. Ignored by unsupervised methods.
@@ -166,7 +171,9 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         found: dict[str, Any] = {name: rule(self) if callable(rule) else rule for name, rule in rules.items()}
         owner = self if declared.inside is None else getattr(self, declared.inside, None)
         unlabeled, one_pass = getattr(self, "unlabeled", None), rows_needed_by(self) is None
-        return Accepted(type(self).__name__, kind_of(owner, found["pairs"]), unlabeled, one_pass=one_pass, **found)
+        kind, function = kind_of(owner, found["pairs"]), function_of(owner, found["pairs"])
+        kind = declared.columns(self) if declared.columns is not None and kind is Distances else kind
+        return Accepted(type(self).__name__, kind, function, unlabeled, one_pass=one_pass, **found)
 
     def _set(self, fitted: Fitted, seen: dict[str, object], record: dict[str, object], X: Matrix | None = None) -> Self:
         """Replace the attributes of an earlier fit by those of this one. No other function sets fitted attributes."""
@@ -436,8 +443,8 @@ class FeatureReducer(LinearReducer):
     kernel
         None uses the features themselves. A kernel turns the method into its kernel form: a name such as ``"rbf"``,
         ``Kernel("poly", degree=2)``, a kernel of a neighbour graph such as ``HeatKernel(t)``, a function of two arrays of
-        rows or of two rows, or ``"precomputed"`` if X is the kernel matrix. A neighbour graph is then built in the feature
-        space of the kernel.
+        rows or of two rows (or of two objects, if X is a list of them), or ``"precomputed"`` if X is the kernel matrix. A
+        neighbour graph is then built in the feature space of the kernel.
     ridge
         ε that keeps the axes short: added as B + εI, or as A + εI if a PSD form A is minimised. None means 0 for features
         of full rank. For kernels, whose feature space can interpolate any embedding of the training points, None means a

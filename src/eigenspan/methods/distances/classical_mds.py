@@ -66,8 +66,8 @@ class ClassicalMDS(GramReducer):
     Parameters
     ----------
     metric
-        Any metric of scikit-learn's pairwise_distances, a function of two rows, or ``"precomputed"`` if X holds the
-        distances.
+        Any metric of scikit-learn's pairwise_distances, a function of two rows (or of two objects, if X is a list of them),
+        or ``"precomputed"`` if X holds the distances.
     correction
         For distances that no points can have (negative eigenvalues): add the smallest constant to the distances, or to
         their squares, that makes them Euclidean. None keeps the nearest positive semidefinite matrix.

@@ -11,24 +11,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..._checks import real_numbers
 from ..._diagnostics import note, stage
 from ..._parameters import Metric, attribute, parameter
 from ..._types import Array, Index, Matrix
-from ...data import Input, Sample
+from ...data import Distances, Input, Sample
 from ...data.rows.moments import Moments
-from ...errors import DegenerateWarning, DimensionError, warn
-from ...graphs.landmarks import Choice
+from ...data.x import AllOrLandmarkDistances, LandmarkDistances
+from ...errors import DegenerateWarning, DimensionError, GraphError, warn
+from ...graphs import Landmarks
+from ...graphs.landmarks import Choice, LandmarksLike, check_landmarks
 from ...graphs.sample_graph import landmark_rows
 from ...numerics.eigen import dense
 from ...numerics.memory import require
 from ...problem import Form, Map, Posed, Spectrum, SqrtEigenvalue, TraceProblem, TraceRatio, gram
 from ...problem.dimension_rules import gram_dimension
 from ...problem.extensions import DistanceGram, GramExtension
+from ...problem.extensions.gram import half_squares
 from ...problem.spectrum import TIED, relative_gap
 from ..base.contract import LandmarkRows, SpectralReducer, ToldComponents, told
 from ..base.table import known_as, method
@@ -233,6 +238,11 @@ def _moments(blocks: Iterator[Array], masses: Array | None = None) -> tuple[Arra
     return mean, dense.symmetric(products - count * np.outer(mean, mean))
 
 
+def _kind_of_table(estimator: LandmarkMDS) -> type[Distances]:
+    """Return the kind of a table of distances: square, or the columns of the landmarks."""
+    return LandmarkDistances if _is_table(estimator.landmarks) else AllOrLandmarkDistances
+
+
 @method("distances", "max −½HΔ²H on landmarks", "embedding", "n q", "S3 §4")
 @known_as(
     "Landmark multidimensional scaling",
@@ -254,25 +264,35 @@ class LandmarkMDS(GramReducer):
     Parameters
     ----------
     landmarks
-        Number of landmarks, how to choose them, or their rows. None means 200, or all points if there are fewer.
+        Number of landmarks, how to choose them, or their rows. None means 200, or all points if there are fewer. For a table
+        of the distances to q landmarks only: the rows of X that are the landmarks, in the order of the columns, or the q×q
+        table of distances among the landmarks, which then need not be rows of X.
     choice
         How landmarks are chosen if only their number is given (see `Landmarks`).
     metric
-        Any metric of scikit-learn's pairwise_distances, a function of two rows, or ``"precomputed"`` if X holds the
-        distances.
+        Any metric of scikit-learn's pairwise_distances, a function of two rows (or of two objects, if X is a list of them),
+        or ``"precomputed"`` if X holds the distances: among all points (n×n), or from all points to the landmarks (n×q).
 
     Attributes
     ----------
     landmarks_ : ndarray of int
-        The rows chosen as landmarks.
+        The rows chosen as landmarks. Absent if `landmarks` is a table of distances.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_digits
     >>> from eigenspan import LandmarkMDS
     >>> X, _ = load_digits(return_X_y=True)
     >>> LandmarkMDS(2, landmarks=100).fit_transform(X).shape
     (1797, 2)
+
+    Distances to 100 landmarks are enough, and new points need no more:
+
+    >>> D = np.linalg.norm(X[:, None] - X[:100], axis=2)
+    >>> fitted = LandmarkMDS(2, metric="precomputed", landmarks=np.arange(100)).fit(D)
+    >>> fitted.transform(D[:3]).shape
+    (3, 2)
     """
 
     landmarks: LandmarkRows = None
@@ -281,11 +301,12 @@ class LandmarkMDS(GramReducer):
 
     landmarks_: Index = attribute()
 
-    _input: ClassVar[Input] = Input(pairs=("metric",), blocks=True)
+    _input: ClassVar[Input] = Input(pairs=("metric",), columns=_kind_of_table, blocks=True)
 
     def _pose(self, sample: Sample) -> Posed:
-        x = sample.x
-        wanted = min(200, x.n) if self.landmarks is None else self.landmarks
+        if isinstance(sample.x, LandmarkDistances):
+            return self._pose_columns(sample.x)
+        x, wanted = sample.x, min(200, sample.x.n) if self.landmarks is None else self.landmarks
         chosen = landmark_rows(x, wanted, how=self.choice, random_state=self.random_state)
         X, q = x.arriving, chosen.size
         near = X[chosen] if x.pairs else x.take(chosen).values
@@ -296,8 +317,37 @@ class LandmarkMDS(GramReducer):
         features = X.shape[1] if not x.pairs and self.metric == "euclidean" else None
         place = partial(_placed_in_blocks, X=X, step=max(1, _ENTRIES // q))
         lazy = X if x.lazy else None
-        posed = told(self, *triangulation(H, rows, x.n, place, self.n_components, features=features, lazy=lazy))
-        return posed.having(landmarks_=chosen)
+        found = triangulation(H, rows, x.n, place, self.n_components, features=features, lazy=lazy)
+        return told(self, *found).having(landmarks_=chosen)
+
+    def _pose_columns(self, x: LandmarkDistances) -> Posed:
+        """Pose the problem from the distances of all points to the landmarks alone."""
+        X, landmarks = x.whole, _as_given(self.landmarks, x.whole.shape)
+        rows = DistanceGram(None, self.metric)
+        H = half_squares(x.among(landmarks))
+        place = partial(_placed_in_blocks, X=X, step=max(1, _ENTRIES // X.shape[1]))
+        posed = told(self, *triangulation(H, rows, x.n, place, self.n_components))
+        return posed.having(landmarks_=landmarks) if landmarks.ndim == 1 else posed
+
+
+def _is_table(landmarks: object) -> bool:
+    """Return True if the landmarks are given by the table of distances among them."""
+    given: Any = landmarks
+    return bool(np.ndim(given) == 2)
+
+
+def _as_given(landmarks: LandmarksLike | None, shape: tuple[int, ...]) -> Index | Array:
+    """Return the row numbers of the landmarks in a table of this shape, or the table of their distances."""
+    if _is_table(landmarks):
+        return real_numbers(landmarks, "The distances landmarks=", GraphError)
+    if landmarks is None or isinstance(landmarks, Integral | Landmarks):
+        raise GraphError(
+            f"X is not a square table of all distances: its shape is {shape}, and landmarks={landmarks!r:.60} does not say which points "
+            f"its {shape[1]} columns are. Pass landmarks= their rows in X, in the order of the columns, or the distances among them."
+        )
+    rows = check_landmarks(landmarks, shape[0])
+    assert not isinstance(rows, Landmarks)
+    return rows
 
 
 def _placed_in_blocks(map_: Map, X: Matrix, step: int) -> Iterator[Array]:

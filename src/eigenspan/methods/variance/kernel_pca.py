@@ -142,7 +142,8 @@ class KernelPCA(SpectralReducer):
     kernel
         Any of scikit-learn's pairwise kernels, ``Kernel(name, ...)``, a kernel of a neighbour graph (`HeatKernel`,
         `CommuteTimeKernel`, `ReconstructionKernel`), a function of two arrays of rows that returns their kernel matrix, a
-        function of two rows that returns one value (called n² times), or ``"precomputed"``.
+        function of two rows that returns one value (called n² times), or ``"precomputed"``. If X is a list of objects, such as
+        strings or sets, a function of two of them (called n²/2 times; see `jaccard_kernel` and `spectrum_kernel`).
     gamma
         Inverse squared width of the named kernels. None means 1/D; ``"median"`` means the inverse square of half the median
         distance.
