@@ -95,7 +95,11 @@ def test_faults_of_single_entries_are_named() -> None:
     assert found.negative.worst.tolist() == [[8, 9], [9, 8], [5, 5]]
     assert found.diagonal.worst.ravel().tolist() == [5, 4]
     np.testing.assert_allclose(found.diagonal.excess, [0.2, 0.1])
-    for words in ("1 pairs differ from their transpose; worst: (2, 7) by 0.5", "3 entries are negative", "(4) by 0.1"):
+    for words in (
+        "Pairs that differ from their transpose: 1; worst: (2, 7) by 0.5",
+        "Negative entries: 3",
+        "(4) by 0.1",
+    ):
         assert words in repr(found)
 
 

@@ -117,10 +117,10 @@ class DistanceCheck:
 
     def _faults(self) -> list[tuple[str, EntryFault]]:
         return [
-            ("pairs differ from their transpose", self.asymmetric),
-            ("entries are negative", self.negative),
-            ("diagonal entries are not zero", self.diagonal),
-            ("triples violate the triangle inequality", self.triangle),
+            ("Pairs that differ from their transpose", self.asymmetric),
+            ("Negative entries", self.negative),
+            ("Diagonal entries that are not zero", self.diagonal),
+            ("Triples against the triangle inequality", self.triangle),
         ]
 
 
@@ -130,7 +130,7 @@ def _in_words(what: str, fault: EntryFault) -> str:
     worst = ", ".join(
         f"({', '.join(map(str, rows))}) by {excess:.3g}" for rows, excess in zip(fault.worst, fault.excess, strict=True)
     )
-    return f"{fault.count} {what}; worst: {worst}."
+    return f"{what}: {fault.count}; worst: {worst}."
 
 
 def check_distances(D: TableLike, *, squared: bool = False, tol: float | None = None) -> DistanceCheck:

@@ -38,6 +38,22 @@ TOPICS: tuple[Topic, ...] = (
         "Landmarks of a method",
         "landmark points; Nyström; Nyström method for other methods; random landmarks; column sampling",
     ),
+    Topic(
+        "nystrom(K, landmarks)",
+        "Nyström approximation of a kernel matrix",
+        "Nyström; Nyström extension of a kernel; Nyström eigenvectors; completed kernel; low-rank kernel approximation",
+    ),
+    Topic(
+        "check_distances(D)",
+        "Is a table a distance matrix?",
+        "Euclidean distance matrix; distance matrix check; EDM; Schoenberg theorem; triangle inequality; is Euclidean",
+    ),
+    Topic("jaccard_kernel(a, b)", "Kernel of sets", "Jaccard kernel; Tanimoto kernel; kernel on sets"),
+    Topic(
+        "KernelPCA(kernel=spectrum_kernel)",
+        "Kernel of strings",
+        "string kernel; spectrum kernel; k-mer kernel; kernel on sequences",
+    ),
     Topic("Landmarks(200, choice='maxmin')", "Landmarks far from one another", "maxmin landmarks; farthest points"),
     Topic("KNN(10)", "k nearest neighbour graph", "nearest neighbour graph; neighbourhood graph; adjacency graph; kNN"),
     Topic(
