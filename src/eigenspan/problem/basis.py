@@ -153,7 +153,7 @@ class Features:
     def dim(self) -> int:
         return self.offset.size if self.lift is None else self.lift.shape[1]
 
-    @property
+    @cached_property
     def _is_plain(self) -> bool:
         """Whether the rows are in memory, dense and in double precision; a centred copy is fastest then."""
         return (

@@ -17,8 +17,7 @@ import scipy.sparse as sp
 from ..._types import Array, Index, Matrix, is_sparse
 from ...numerics.memory import require
 from ...numerics.threads import in_threads, workers
-from .block_passes import Joined, groups_of_blocks
-from .storage import NUMBERS
+from .block_passes import NUMBERS, Joined, groups_of_blocks
 
 #: Largest relative error of results in the smallest direction that they need.
 NEED = 1e-6
