@@ -17,9 +17,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import eigenspan as es
-from eigenspan.data.rows.block_passes import CentredRows, groups_of_blocks
+from eigenspan.data.rows.block_passes import NUMBERS, ROWS, CentredRows, groups_of_blocks
 from eigenspan.data.rows.moments import Moments, Sums
-from eigenspan.data.rows.storage import NUMBERS, ROWS, on_disk
+from eigenspan.data.rows.storage import on_disk
 from eigenspan.errors import DimensionError, InputError, LabelError, LabelWarning
 from eigenspan.graphs import KNN, affinity
 from eigenspan.problem import Features, Form, diagonal, factor_gram
@@ -78,8 +78,7 @@ def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     X, y = cloud(3000)
     codes = np.where(np.arange(3000) % 7 == 0, -1, y)
     whole = Sums.of(X, codes, 4)
-    monkeypatch.setattr("eigenspan.data.rows.storage.ROWS", 257)
-    monkeypatch.setattr("eigenspan.data.rows.storage.NUMBERS", 1000)
+    monkeypatch.setattr("eigenspan.data.rows.block_passes.ROWS", 257)
     monkeypatch.setattr("eigenspan.data.rows.block_passes.NUMBERS", 1000)
     some = []
     for threads in (1, 3):
@@ -458,7 +457,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- forms over rows in blocks
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_forms_read_rows_in_blocks(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eigenspan.data.rows.storage.ROWS", 64)
+    monkeypatch.setattr("eigenspan.data.rows.block_passes.ROWS", 64)
     X, y = cloud(200, 5)
     X = X.astype(dtype)
     W = affinity(KNN(6).build(X.astype(np.float64)), "heat", X).W

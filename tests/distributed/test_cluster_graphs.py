@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from eigenspan import KNN, PCA, PPCA, Heat, LaplacianEigenmaps
 from eigenspan.data.rows import wide_scatter
-from eigenspan.data.rows.executor import Here
+from eigenspan.data.rows.cluster import Here
 from eigenspan.errors import DisconnectedError, InputError
 from eigenspan.graphs.distributed.cells import Cells
 from eigenspan.graphs.distributed.laplacian_products import SpreadMatrix, spread_laplacian

@@ -14,7 +14,7 @@ import dask
 import numpy as np
 
 from eigenspan import Heat
-from eigenspan.data.rows.executor import Here, Workers
+from eigenspan.data.rows.cluster import Here, Workers
 from eigenspan.errors import ClusterWarning, EigenspanWarning
 from eigenspan.graphs.distributed.cells import Cells
 from eigenspan.graphs.distributed.laplacian_products import SpreadMatrix, spread_laplacian

@@ -14,8 +14,9 @@ from .._checks import kinds_of, refuse_complex, refuse_no_table
 from .._types import Index, Matrix, TableLike
 from ..errors import InputError
 from ..numerics.memory import refuse_lazy
+from .rows.block_passes import refuse_non_finite
 from .rows.dask_rows import LazyRows
-from .rows.storage import is_tall, refuse_non_finite, refuse_out_of_range
+from .rows.storage import is_tall, refuse_out_of_range
 from .x import KernelValues, Points
 from .y_values import refuse_none
 

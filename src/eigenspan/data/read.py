@@ -287,7 +287,7 @@ def _refuse_pairs_elsewhere(estimator: Declared, accepted: Accepted) -> None:
     graph, metric = estimator.graph, getattr(estimator, "metric", None)
     if hasattr(estimator, "metric"):
         parameters = getattr(estimator, "metric_params", None)
-        refuse_two_metrics(graph, metric, parameters)
+        _refuse_two_metrics(graph, metric, parameters)
         as_metric("euclidean" if metric is None else metric, parameters)
     if "graph" not in accepted.pairs and is_precomputed(metric if graph is None else graph):
         raise GraphError(
@@ -310,7 +310,7 @@ def _own(values: Matrix, X: TableLike) -> Matrix:
     return values.copy() if shared else values
 
 
-def refuse_two_metrics(graph: object, metric: object, parameters: dict[str, object] | None) -> None:
+def _refuse_two_metrics(graph: object, metric: object, parameters: dict[str, object] | None) -> None:
     """Raise if a graph and ``metric=`` specify different metrics."""
     if graph is None or (metric is None and parameters is None):
         return

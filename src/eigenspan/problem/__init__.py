@@ -3,7 +3,7 @@
 graph or kernel -> quadratic forms on the samples -> trace problem in a basis -> spectrum -> map
 """
 
-from .basis import Features, Samples
+from .basis import Features, Samples, Scatters
 from .direct_sum import DirectSum, cross_form
 from .fitted import Axes, Fitted, spectral_attributes, warn_of_flat_axes
 from .form import Form, diagonal, factor_gram, gram, identity
@@ -13,7 +13,6 @@ from .nystrom import NystromFeatures
 from .pairwise import Pairwise
 from .pose import Posed, TraceProblem, TraceRatio, as_solved, pose, share_of, solve, with_ridge
 from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, Whitened
-from .scatters import Scatters
 from .spectrum import Spectrum, orientation_of, sign_of
 
 __all__ = [

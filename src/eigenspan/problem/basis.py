@@ -7,7 +7,7 @@
 =================  =====================================  ==============================
 
 `DirectSum` (in `direct_sum`) stacks several views for two-view methods. A basis restricts forms (``Z'MZ``), embeds solutions (``ZV``) and
-returns the map of new points.
+returns the map of new points. `Scatters` are the scatter matrices of classes over its coordinates.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from numpy.typing import DTypeLike
 
 from .._diagnostics import note, stage
 from .._types import Array, Index, Matrix, RandomState
+from ..data import PastClasses
 from ..data.rows.block_passes import CentredRows, weighted_sum
 from ..data.rows.dask_rows import LazyRows
 from ..data.rows.moments import Moments, Sums
@@ -34,11 +35,10 @@ from ..numerics.eigen import dense
 from ..numerics.eigen.centred import Centred, Partners, column_means, leading_axes
 from ..numerics.memory import human_bytes, require
 from .distributed_quadratic import lazy_quadratic
-from .form import AnyClasses, Form
+from .form import AnyClasses, Form, Kind
 from .kernels import feature_axes, gram_matrix, kernel_rows, schur_share, warn_of_hidden_directions, warn_of_lost_digits
 from .map import Map, Raw
 from .row_space import factor_axes, row_space, row_space_memory, scatter_axes
-from .scatters import Scatters
 from .spectrum import TIED, Spectrum, relative_gap, seed_of
 
 Extension = Callable[[Array, Spectrum], Map]
@@ -153,7 +153,7 @@ class Features:
     def dim(self) -> int:
         return self.offset.size if self.lift is None else self.lift.shape[1]
 
-    @property
+    @cached_property
     def _is_plain(self) -> bool:
         """Whether the rows are in memory, dense and in double precision; a centred copy is fastest then."""
         return (
@@ -424,6 +424,87 @@ class Features:
         return Features(rows, K, lift, K.mean(axis=0), relative_ridge=relative_ridge, digits_lost=lost)
 
 
+# ---------------------------------------------------------------------- scatters of classes
+@dataclass(frozen=True, eq=False)
+class Scatters:
+    """Class means and scatter matrices over the coordinates of a basis, for discriminant analysis.
+
+    Attributes
+    ----------
+    basis : Features
+        Its origin is the mean of all rows.
+    counts, means : ndarray of shape (c,), (c, r)
+        Number and mean of the labelled rows of every class.
+    between, within, everyone : Form
+        Scatter of the class means, of the labelled rows about them, and of all rows about their mean.
+    sums : Sums or None
+        The sums over the features, if the scatters were computed from these; rows can be added to them.
+    """
+
+    basis: Features
+    counts: Array
+    means: Array
+    between: Form
+    within: Form
+    everyone: Form
+    sums: Sums | None = None
+
+    @staticmethod
+    def of(basis: Features, classes: AnyClasses) -> Scatters:
+        """Return the scatters of classes, from the sums of the basis or the coordinates of the rows; sparse rows stay sparse."""
+        if basis.sums is not None:
+            return basis.scatters
+        assert not isinstance(classes, PastClasses), "classes without rows have sums"
+        codes, count = classes.codes, classes.count
+        if sp.issparse(basis.raw) and basis.scores is None:
+            sums = Sums.of(basis.raw, codes, count)
+            sums = sums if basis.lift is None else sums.factored(basis.raw, codes)
+            return replace(Scatters.of_sums(basis, sums), sums=None)
+        basis = basis.centred(np.ones(basis.raw.shape[0]))
+        own = Sums.of(basis.Z, codes, count)
+        between, within, everyone = (Form(basis.dim, dense=S, psd=True) for S in _parts(own))
+        return Scatters(basis, own.labelled.counts, own.labelled.means, between, within, everyone)
+
+    @staticmethod
+    def of_sums(basis: Features, sums: Sums) -> Scatters:
+        """Return the scatters from sums over the features, restricted to the coordinates."""
+        means = sums.labelled.about(basis.offset)
+        means = means if basis.lift is None else means @ np.asarray(basis.lift)
+        if basis.lift is None or sums.everyone.root is None or sums.labelled.root is None:
+            between, within, everyone = (basis.compress(S) for S in _parts(sums))
+        else:
+            roots = (sums.labelled.gaps(), sums.labelled.root, sums.everyone.root)
+            between, within, everyone = (basis.compress_root(F) for F in roots)
+            everyone = everyone if basis.sizes is None else basis.total()
+        return Scatters(basis, sums.labelled.counts, means, between, within, everyone, sums)
+
+    def value(self, kind: Kind) -> Form:
+        """Return the scatter of this kind. "labelled" is about the mean of the labelled rows, which is then the origin."""
+        if kind == "sums":
+            S = (self.means - self.counts @ self.means / self.counts.sum()) * self.counts[:, None]
+            return Form(S.shape[1], dense=S.T @ S, psd=True)
+        if kind in ("total", "labelled"):
+            return self.between + self.within
+        return {"between": self.between, "within": self.within, "everyone": self.everyone}[kind]
+
+    def trace(self, kind: Kind) -> float:
+        """Return the trace of the form of this scatter over the samples."""
+        assert self.sums is not None
+        m, c, own = float(self.counts.sum()), self.counts.size, float(self.counts @ self.counts)
+        traces = {"between": c - 1.0, "within": m - c, "total": m - 1.0, "labelled": m, "everyone": self.sums.n - 1.0}
+        return m - own / m if kind == "sums" else traces[kind]
+
+    def extent(self, M: Form) -> float:
+        """Return `Form.extent`, with the traces of scatters in place of their samples."""
+        found, rest = M.split()
+        return sum(abs(a) * self.trace(P.kind) for a, P in found) + (0.0 if rest is None else rest.extent())
+
+
+def _parts(sums: Sums) -> tuple[Array, Array, Array]:
+    return sums.labelled.between(), sums.labelled.scatter, sums.everyone.scatter
+
+
+# ---------------------------------------------------------------------- features of a kernel
 def _full_rank(rows: Any, X: Any, rtol: float) -> tuple[Array, Array, bool]:
     """Return the kernel matrix of all points, coefficients of orthonormal axes, and whether a warning says that digits are lost."""
     n = X.shape[0]

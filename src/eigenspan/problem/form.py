@@ -22,8 +22,7 @@ import scipy.sparse as sp
 
 from .._types import Array, Index, Integers, Matrix, is_sparse
 from ..data import Classes, LazyClasses, PastClasses
-from ..data.rows.block_passes import CentredRows
-from ..data.rows.storage import blocks
+from ..data.rows.block_passes import CentredRows, blocks
 from ..errors import InputError
 from ..graphs.neighbours.connect import Needs
 from ..numerics.eigen.dense import is_singular, symmetric_product

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from .._diagnostics import note, stage
 from .._types import Array, Matrix
+from ..data.rows.block_passes import refuse_non_finite
 from ..data.rows.dask_rows import LazyRows
-from ..data.rows.storage import refuse_non_finite
 from ..data.x import KernelValues, as_rows
 from ..errors import KernelError
 from ..graphs.distributed.landmark_pool import lazy_landmarks

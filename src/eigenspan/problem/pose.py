@@ -290,7 +290,7 @@ def _whiten(A: Form, B: Form, N: Array | None, sense: Sense) -> Standard:
         f"A dense unit form of order {B.n}",
         "Use a diagonal unit form, features with reduce=, or landmarks.",
     )
-    Bd, Ad = dense.symmetric(B.to_dense()), dense.symmetric(A.to_dense())
+    Bd, Ad = (dense.symmetric(M) for M in (B.to_dense(), A.to_dense()))
     d = np.sqrt(
         np.maximum(np.diagonal(Bd), 0.0)
     )  # unit diagonal first, so that the rank does not depend on units of features
@@ -364,7 +364,7 @@ def solve(
     rng = np.random.default_rng(seed_of(random_state))
     wanted = min(n_components + 1, dim)
     with stage("eigenproblem"), threads_for(standard.A.n):
-        spectrum = _run(standard, problem.sense, n_components, wanted, as_solver(solver), rng, size)
+        spectrum = _run(standard, problem.sense, n_components, wanted, solver, rng, size)
     report_resolution(spectrum, advice)
     return spectrum.oriented()
 
@@ -380,10 +380,10 @@ def as_solved(problem: TraceProblem | TraceRatio, spectrum: Spectrum) -> TracePr
 
 
 def _run(
-    standard: Standard, sense: Sense, k: int, wanted: int, solver: Solver, rng: np.random.Generator, size: float
+    standard: Standard, sense: Sense, k: int, wanted: int, solver: str | Solver, rng: np.random.Generator, size: float
 ) -> Spectrum:
     A, norm, trouble = standard.A, max(standard.A.norm(), np.finfo(float).tiny), ""
-    chain = solver.chain(A, wanted, sense)
+    chain = as_solver(solver).chain(A, wanted, sense)
     for position, attempt in enumerate(chain):
         name = type(attempt).__name__
         if trouble:
@@ -410,9 +410,10 @@ def _run(
         A.dense
     )  # each eigenvalue is then known to its own relative accuracy
     level = 0.0 if known else max(norm, size)
+    V = standard.back(U[:, :k])
     gap = relative_gap(values[k - 1], beyond, level) if values.size > k else np.inf
     note(solver=name, **standard.facts)
-    return Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, norm, standard.facts, level)
+    return Spectrum(values[:k], V, residuals[:k], gap, beyond, name, norm, standard.facts, level)
 
 
 def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tuple[Array, Array, Array]:

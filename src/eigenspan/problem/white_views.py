@@ -15,9 +15,10 @@ import scipy.sparse as sp
 
 from .._diagnostics import note, stage
 from .._types import Array, Mask, Matrix, RandomState
+from ..data.rows.block_passes import refuse_non_finite
 from ..data.rows.joint_moments import JointMoments, listed_numbers
 from ..data.rows.moments import Moments
-from ..data.rows.storage import Elsewhere, on_disk, refuse_non_finite, refuse_out_of_range
+from ..data.rows.storage import Elsewhere, on_disk, refuse_out_of_range
 from ..data.x import Points
 from ..errors import DimensionError, PrecisionWarning, warn
 from ..numerics.eigen import dense

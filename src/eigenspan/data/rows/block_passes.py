@@ -5,9 +5,11 @@ Threads process groups of consecutive blocks. The whole table is never copied.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from threading import Lock
+from typing import NoReturn
 
 import numpy as np
 import scipy.linalg as la
@@ -15,10 +17,12 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from ..._types import Array, Floats, Index, Mask, Matrix, is_sparse
+from ...errors import InputError
 from ...numerics.memory import require
 from ...numerics.threads import in_threads, threads_for, workers
-from .storage import NUMBERS, ROWS, blocks, refuse_non_finite, refuse_squares
 
+#: Largest numbers of rows and of entries in a block: small enough for six digits in float32 sums, large enough for fast products.
+ROWS, NUMBERS = 4096, 2**20
 #: Number of rows whose mean is the origin of a group of blocks; number of groups, fixed so that sums do not depend on the threads.
 _PILOT, _GROUPS = 64, 8
 
@@ -35,6 +39,34 @@ _TOLERANCE = 1e-5
 _THREADED = 2**24
 #: Least number of columns for which the transposed product is faster: by 20 % at 784 columns; at 100 it is 30 % slower.
 _WIDE = 400
+
+
+def blocks(n: int, D: int, rows: int | None = None, numbers: int | None = None) -> Iterator[slice]:
+    """Return slices of rows to read at once."""
+    numbers = NUMBERS if numbers is None else numbers
+    step = max(64, min(ROWS if rows is None else rows, numbers // max(D, 1)))
+    return (slice(i, min(i + step, n)) for i in range(0, n, step))
+
+
+def refuse_non_finite(X: Floats, first: int = 0, name: str = "X") -> None:
+    """Raise if X has NaN or infinity; the message counts rows from `first`."""
+    for part in blocks(*X.shape):
+        bad = np.argwhere(~np.isfinite(X[part]))
+        if len(bad):
+            row, column = bad[0]
+            what = "NaN" if np.isnan(X[part][row, column]) else "infinity"
+            raise InputError(
+                f"Input {name} contains {what}, first in row {first + part.start + row}, column {column}: sums over the rows have no "
+                "value. Drop such rows, or fill them in (sklearn.impute)."
+            )
+
+
+def refuse_squares(large: bool, name: str = "X") -> NoReturn:
+    """Raise the error for squares that overflow (`large`) or underflow."""
+    what, do = (
+        ("large that their squares overflow", "divide") if large else ("small that their squares vanish", "multiply")
+    )
+    raise InputError(f"Input {name} contains values so {what}: {do} {name} by a constant first.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +115,9 @@ def grouped_scatter(X: Floats | Joined, codes: Index | None, groups: int, single
         try:
             buffer = buffers.pop()  # Reuse a buffer: allocating one costs as much as filling it.
         except IndexError:  # `list.pop` is atomic, so no lock is needed
-            buffer = _buffers(parts, D, single)
+            rows = 1 + max(part.stop - part.start for part in parts)  # lengths of blocks differ by at most one
+            both: Floats = np.empty((rows + D, D), np.float32 if single else np.float64)
+            buffer = both[:rows], both[rows:]
         try:
             found = _sums_of_blocks(X, codes, groups, buffer, parts, scatter)
         finally:
@@ -138,11 +172,13 @@ def pooled_means(parts: list[tuple[Array, Array]]) -> tuple[Array, Array, Array]
     return counts, means, apart.T @ apart
 
 
-def _buffers(parts: list[slice], D: int, single: bool) -> tuple[Floats, Floats]:
-    """Return buffers for the centred rows of a block and for their products; lengths of blocks differ by at most one."""
-    rows, dtype = 1 + max(part.stop - part.start for part in parts), np.float32 if single else np.float64
-    both: Floats = np.empty((rows + D, D), dtype)
-    return both[:rows], both[rows:]
+def joined_means(one: tuple[Array, Array], two: tuple[Array, Array]) -> tuple[Array, Array, Array]:
+    """Return counts and means of two sets of groups together, and rows whose products are the scatter of both means about these."""
+    (n, mean), (m, other) = one, two
+    total = np.maximum(n + m, 1.0)
+    gap, both = other - mean, (n > 0) & (m > 0)
+    means = np.where((n > 0)[:, None], mean + (m / total)[:, None] * gap, other)
+    return n + m, means, (np.sqrt(n * m / total)[:, None] * gap)[both]
 
 
 def _sums_of_blocks(
@@ -155,7 +191,8 @@ def _sums_of_blocks(
 ) -> tuple[Array, Array]:
     """Return counts and means of the rows in some blocks, and write their scatter about the means to `scatter`.
 
-    Blocks are read into the same buffer, and products are taken about the mean of the first rows.
+    The centred rows of every block are written to the first of the `buffers`, and their products, taken about the mean of the first
+    rows, to the second.
     """
     D, products = X.shape[1], buffers[1]
     centred: Floats | None = buffers[0]

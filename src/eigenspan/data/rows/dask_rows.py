@@ -19,8 +19,9 @@ from ..._types import Array, Floats, Index, RandomState
 from ...errors import InputError
 from ...numerics.memory import is_lazy, require
 from ...numerics.threads import threads
+from .block_passes import refuse_non_finite
 from .cluster import Delayed, compute, folded, shared
-from .storage import Elsewhere, Statistic, not_in_memory, refuse_non_finite
+from .storage import Elsewhere, Statistic, not_in_memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +110,7 @@ class LazyRows(Elsewhere):
         import dask
 
         task = shared(partial(_each, function, self.dtype, self.name))
-        parts = [dask.delayed(_called, pure=False)(task, part) for part in self.parts]
+        parts = [dask.delayed(operator.call, pure=False)(task, part) for part in self.parts]
         parts = list(dask.persist(*parts)) if held else parts
         return replace(self, parts=tuple(parts), width=width, dtype=dtype, source=None)
 
@@ -347,11 +348,6 @@ def _each(function: Callable[[Array], Array], dtype: np.dtype | None, name: str,
     """Return the function of a block, on one thread."""
     with threads(1):
         return function(block_numbers(block, dtype, name))
-
-
-def _called(function: Callable[[object], object], block: object) -> object:
-    """Return the function of a block."""
-    return function(block)
 
 
 def _plain(block: object, dtype: np.dtype | None, name: str) -> NDArray:

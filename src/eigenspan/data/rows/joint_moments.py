@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from ..._diagnostics import stage
 from ..._types import Array, Matrix
 from ...errors import InputError
-from .block_passes import Joined
+from .block_passes import Joined, refuse_non_finite
 from .moments import Moments, OfMoments
-from .storage import Elsewhere, refuse_non_finite, rows_of
+from .storage import Elsewhere, rows_of
 from .triangular import Root, triangular
 
 

@@ -20,9 +20,9 @@ from ...numerics.eigen.centred import Centred
 from ...numerics.eigen.dense import square_root
 from ...numerics.memory import require
 from ...numerics.threads import threads_for
-from .block_passes import NEAR, Joined, grouped_scatter
+from .block_passes import NEAR, Joined, grouped_scatter, joined_means
 from .storage import Elsewhere, Rows, Statistic, rows_of
-from .triangular import NEED, ROUNDING, Root, joined_means, triangular
+from .triangular import NEED, ROUNDING, Root, triangular
 
 #: Least eigenvalues, relative to the largest, whose directions products give to about 1e-6 (a few eps over the eigenvalue); in single
 #: precision, to about 1e-3.

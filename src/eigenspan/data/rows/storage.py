@@ -5,7 +5,7 @@ Methods do not depend on the storage: they ask for a statistic, and the class of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, TypeVar
 
@@ -15,21 +15,13 @@ import scipy.sparse as sp
 from ..._checks import MAX_SIZE, MIN_SIZE
 from ..._types import Array, Floats, Index, Matrix, Sparse
 from ...errors import InputError, PrecisionWarning, warn
+from .block_passes import refuse_non_finite, refuse_squares
 
-#: Largest numbers of rows and of entries in a block: small enough for six digits in float32 sums, large enough for fast products.
-ROWS, NUMBERS = 4096, 2**20
 #: Largest rounding error of a column, relative to its standard deviation, without a warning; number of rows that it is measured on.
 _ROUNDING, _SAMPLE = 1e-3, 1000
 
 #: A value that is computed from rows. The sum of two values is the value of both sets of rows together.
 Statistic = TypeVar("Statistic")
-
-
-def blocks(n: int, D: int, rows: int | None = None, numbers: int | None = None) -> Iterator[slice]:
-    """Return slices of rows to read at once."""
-    numbers = NUMBERS if numbers is None else numbers
-    step = max(64, min(ROWS if rows is None else rows, numbers // max(D, 1)))
-    return (slice(i, min(i + step, n)) for i in range(0, n, step))
 
 
 class Elsewhere:
@@ -130,19 +122,6 @@ def held(X: Matrix | Elsewhere) -> Matrix | None:
 
 
 # ---------------------------------------------------------------------- checks of values
-def refuse_non_finite(X: Floats, first: int = 0, name: str = "X") -> None:
-    """Raise if X has NaN or infinity; the message counts rows from `first`."""
-    for part in blocks(*X.shape):
-        bad = np.argwhere(~np.isfinite(X[part]))
-        if len(bad):
-            row, column = bad[0]
-            what = "NaN" if np.isnan(X[part][row, column]) else "infinity"
-            raise InputError(
-                f"Input {name} contains {what}, first in row {first + part.start + row}, column {column}: sums over the rows have no "
-                "value. Drop such rows, or fill them in (sklearn.impute)."
-            )
-
-
 def in_precision_of(X: Matrix, Y: Array) -> Array:
     """Return Y, which was computed from X, in the precision of X; raise with the reason if it is not finite there."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -202,11 +181,3 @@ def _is_moderate(X: Sparse) -> bool:
         MIN_SIZE <= abs(float(X.data[place])) <= MAX_SIZE
         and np.count_nonzero(X.indices == X.indices[place]) < X.shape[0]
     )
-
-
-def refuse_squares(large: bool, name: str = "X") -> NoReturn:
-    """Raise the error for squares that overflow (`large`) or underflow."""
-    what, do = (
-        ("large that their squares overflow", "divide") if large else ("small that their squares vanish", "multiply")
-    )
-    raise InputError(f"Input {name} contains values so {what}: {do} {name} by a constant first.")

@@ -17,8 +17,7 @@ import scipy.sparse as sp
 from ..._types import Array, Index, Matrix, is_sparse
 from ...numerics.memory import require
 from ...numerics.threads import in_threads, workers
-from .block_passes import Joined, groups_of_blocks
-from .storage import NUMBERS
+from .block_passes import NUMBERS, Joined, groups_of_blocks, joined_means
 
 #: Largest relative error of results in the smallest direction that they need.
 NEED = 1e-6
@@ -80,15 +79,6 @@ class Root:
         counts, means = np.zeros(groups), np.zeros((groups, self.means.shape[1]))
         counts[places], means[places] = self.counts, self.means
         return replace(self, counts=counts, means=means)
-
-
-def joined_means(one: tuple[Array, Array], two: tuple[Array, Array]) -> tuple[Array, Array, Array]:
-    """Return counts and means of two sets of groups together, and rows whose products are the scatter of both means about these."""
-    (n, mean), (m, other) = one, two
-    total = np.maximum(n + m, 1.0)
-    gap, both = other - mean, (n > 0) & (m > 0)
-    means = np.where((n > 0)[:, None], mean + (m / total)[:, None] * gap, other)
-    return n + m, means, (np.sqrt(n * m / total)[:, None] * gap)[both]
 
 
 def _centred(rows: Matrix | Joined, code: Index | None, groups: int, origin: Array) -> Root:

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..._diagnostics import stage
 from ..._types import Array, Floats
+from .block_passes import blocks, refuse_non_finite
 from .dask_rows import LazyRows
-from .storage import blocks, refuse_non_finite
 
 #: Largest number of columns for which a D×D matrix is formed: 128 MB, of which several are needed.
 WIDEST = 4000

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..._diagnostics import note
 from ..._types import Array, Index, RandomState
+from ...data.rows.block_passes import blocks
 from ...data.rows.dask_rows import LazyRows
-from ...data.rows.storage import blocks
 from ...numerics.nearest.metric import point_distances
 from ..landmarks import KernelBlock, Landmarks, check_landmarks, choose_landmarks
 

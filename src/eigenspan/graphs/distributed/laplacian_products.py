@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias, TypeVar
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ..._types import Array, Index
-from ...data.rows.executor import Here
+from ...data.rows.cluster import Here
 from ...numerics.nearest.neighbour_lists import Lists
 from ..weights.rules import BoundRule
 from .shard_search import SpreadGraph, pointing, undirected
@@ -106,7 +107,7 @@ class SpreadMatrix:
                 block,
                 own[i],
                 [j for j, _ in halo],
-                [do(_taken, own[j], rows) for j, rows in halo],
+                [do(operator.getitem, own[j], rows) for j, rows in halo],
                 *(o[i] for o in others),
             )
             for i, (block, halo) in enumerate(zip(self.blocks, self.halos, strict=True))
@@ -161,10 +162,6 @@ def _laplacian(
 
 def _halo(block: Block, j: int) -> Index:
     return next((rows for shard, rows in block.touched if shard == j), np.zeros(0, dtype=np.intp))
-
-
-def _taken(V: Array, rows: Index) -> Array:
-    return V[rows]
 
 
 def _over_columns(block: Block, own: Array, around: list[int], pieces: list[Array]) -> Array:

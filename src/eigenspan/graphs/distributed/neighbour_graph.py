@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..._diagnostics import note, stage
+from ...data.rows.block_passes import refuse_non_finite
+from ...data.rows.cluster import hands
 from ...data.rows.dask_rows import LazyRows, block_numbers
-from ...data.rows.executor import hands
-from ...data.rows.storage import refuse_non_finite
 from ..neighbours.graph import check_n_neighbors
 from .cells import Cells
 from .shard_search import Shard, SpreadGraph, dealt, spread_graph

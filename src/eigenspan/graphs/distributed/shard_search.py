@@ -6,13 +6,14 @@ bound on its distance to that shard is below the distance of its k-th neighbour 
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..._types import Array, Index, Mask, Matrix
-from ...data.rows.executor import Here
+from ...data.rows.cluster import Here
 from ...numerics.nearest.engines import SearchEngine, choose
 from ...numerics.nearest.neighbour_lists import Lists, canonical
 from ...numerics.nearest.row_lookup import RowIndex
@@ -87,7 +88,7 @@ class SpreadGraph:
 def spread_graph(hands: Here, dealt: list[list[Shard]], cells: Cells, k: int) -> SpreadGraph:
     """Return the graph of the rows that `dealt` distributed to the cells, block by block. Blocks until it is complete."""
     do, count = hands.submit, cells.count
-    shards = [do(_gathered, [do(_piece, pieces, cell) for pieces in dealt]) for cell in range(count)]
+    shards = [do(_gathered, [do(operator.getitem, pieces, cell) for pieces in dealt]) for cell in range(count)]
     balls = hands.gather([do(_ball, shard) for shard in shards])
     starts = np.concatenate([[0], np.cumsum([ball[2] for ball in balls])])
     engines = [do(_engine, shard) for shard in shards]
@@ -113,10 +114,6 @@ def dealt(block: Matrix, first: int, cells: Cells) -> list[Shard]:
     order = np.argsort(home, kind="stable")
     cuts = np.searchsorted(home[order], np.arange(1, cells.count))
     return [Shard(X[rows], first + rows, rows) for rows in np.split(order, cuts)]
-
-
-def _piece(pieces: list[Shard], cell: int) -> Shard:
-    return pieces[cell]
 
 
 def _gathered(pieces: list[Shard]) -> Shard:

@@ -23,7 +23,6 @@ from ..._documented import documented
 from ..._parameters import Count, Metric, TypeName, parameter
 from ..._types import Array, Index, Matrix, MetricLike, Sparse
 from ...data.pair_tables import accept_distances, lengths, symmetric_lengths
-from ...data.read import refuse_two_metrics
 from ...data.rows.storage import Elsewhere
 from ...errors import GraphError
 from ...numerics.memory import require
@@ -284,15 +283,14 @@ def as_graph(
 
     None means k-NN with `n_neighbors` (None: ten, or all others where there are fewer); a spec, a graph built before, a
     fitted or unfitted scikit-learn neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. A metric
-    belongs to None, or must be that of the spec. `names` are the words that a message may propose. Where X holds distances or
-    affinities, `distance_graph` and `affinity_graph` make the graph.
+    belongs to None: `eigenspan.data.read` refuses one that is not that of the spec. `names` are the words that a message may propose.
+    Where X holds distances or affinities, `distance_graph` and `affinity_graph` make the graph.
     """
     n = X.shape[0]
-    refuse_two_metrics(graph, metric, metric_params)
     built: NeighbourGraph
     with stage("neighbours"):
         if graph is None:
-            k = _wanted(n_neighbors, X)
+            k = max(1, min(10, n - 1)) if n_neighbors is None else n_neighbors
             built = KNN(k, metric=metric or "euclidean", metric_params=metric_params, n_jobs=n_jobs).build(X)
         elif is_given(graph):
             built = _given(graph, n, None if isinstance(X, Elsewhere) else X, names)
@@ -373,13 +371,6 @@ def _check_built(built: object, graph: object, n: int) -> None:
         )
 
 
-def _wanted(n_neighbors: int | None, X: Matrix) -> int:
-    """Return the number of neighbours; None means ten, or all other rows if there are fewer."""
-    k = max(1, min(10, X.shape[0] - 1)) if n_neighbors is None else n_neighbors
-    check_n_neighbors(k, X)
-    return k
-
-
 def _from_transformer(transformer: BaseEstimator, X: Matrix) -> NeighbourGraph:
     fitted = getattr(transformer, "n_samples_fit_", None) == X.shape[0]
     if sp.issparse(getattr(transformer, "_fit_X", X)) != sp.issparse(X):
@@ -436,7 +427,8 @@ def _of_distances(X: Matrix, n_neighbors: int | None) -> NeighbourGraph:
     if sp.issparse(X):
         D = without_self(X)
         return NeighbourGraph(D, DistanceRows(n, int(np.diff(D.indptr).max(initial=1))))
-    k = _wanted(n_neighbors, X)
+    k = max(1, min(10, n - 1)) if n_neighbors is None else n_neighbors
+    check_n_neighbors(k, X)
     blocked = np.array(X, dtype=np.float64)
     np.fill_diagonal(blocked, np.inf)
     finder = DistanceRows(n, k, width=median_width(X, precomputed=True))

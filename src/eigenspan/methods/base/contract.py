@@ -47,8 +47,9 @@ from ..._types import Array, Index, Matrix, TableLike, TargetLike
 from ...data import Actions, Classes, Input, LazyClasses, Points, Sample, Sufficient
 from ...data.objects import ObjectPairs
 from ...data.read import RESOLVED, Accepted, function_of, kind_of, read, read_new, read_new_lazy, rows_needed_by
+from ...data.rows.block_passes import refuse_non_finite
 from ...data.rows.dask_rows import lazy_table
-from ...data.rows.storage import in_precision_of, refuse_non_finite
+from ...data.rows.storage import in_precision_of
 from ...data.x import Distances, XKind, as_rows
 from ...errors import DimensionError, InputError, KernelError
 from ...graphs import KNN, Landmarks

@@ -14,7 +14,7 @@ from ..._checks import real_numbers
 from ..._compat import ClassifierMixin
 from ..._types import Array, Labels, TableLike
 from ...data import read_new
-from ...data.rows.storage import refuse_non_finite
+from ...data.rows.block_passes import refuse_non_finite
 from ...errors import LabelError, LabelWarning, warn
 from ...problem import Fitted, Map, Posed, Scatters
 from ...problem.class_rule import ClassRule, class_rule

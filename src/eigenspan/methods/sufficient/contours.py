@@ -11,7 +11,7 @@ from ..._diagnostics import note, stage
 from ..._parameters import Count, Share, Tolerance, attribute
 from ..._types import Array, Index
 from ...data import Classes, Numbers, Points, Sample
-from ...data.rows.storage import blocks
+from ...data.rows.block_passes import blocks
 from ...errors import DegenerateWarning, LabelError, warn
 from ...numerics.descent.stiefel import Descent, minimise_on_stiefel
 from ...numerics.eigen import dense

@@ -15,9 +15,10 @@ from ..._parameters import parameter
 from ..._types import Array, Index, Matrix, RandomState, TableLike, TargetLike, VectorLike
 from ...data import Sample, Sufficient
 from ...data.other_views import read_view, view_names
+from ...data.rows.block_passes import blocks
 from ...data.rows.dask_rows import lazy_rows
 from ...data.rows.joint_moments import JointMoments
-from ...data.rows.storage import blocks, in_precision_of
+from ...data.rows.storage import in_precision_of
 from ...errors import DegenerateWarning, DimensionError, InputError, warn
 from ...numerics.eigen import dense
 from ...numerics.memory import is_lazy

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._types import Array, Matrix, TableLike, is_sparse
 from ...data import read_new
-from ...data.rows.storage import blocks
+from ...data.rows.block_passes import blocks
 from ...errors import DimensionError
 from ...problem.dimension_rules import NOTHING, minka_dimension
 from ...problem.scale import roots

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._types import Array, Index, Mask, Matrix, is_sparse
-from ...data.rows.storage import Elsewhere, blocks, refuse_out_of_range
+from ...data.rows.block_passes import blocks
+from ...data.rows.storage import Elsewhere, refuse_out_of_range
 from ...errors import InputError, MissingWarning, warn
 from ...numerics.eigen import dense
 from ...numerics.memory import require

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning as NotConverged
 
 from ..._types import Array, Index
-from ...data.rows.storage import blocks
+from ...data.rows.block_passes import blocks
 from ...errors import InputError
 from ...numerics.eigen.centred import Centred, leading_axes
 from ...numerics.threads import one_thread

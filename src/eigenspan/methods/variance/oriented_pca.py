@@ -15,8 +15,9 @@ from ..._parameters import ArrayLike, Function, TypeName, attribute
 from ..._types import Array, Matrix, TableLike, is_sparse
 from ...data import Input, Points, Sample
 from ...data.distorted_samples import Copies, DistortedCopies, Distortion, copies_of, distortion_functions
+from ...data.rows.block_passes import blocks, refuse_non_finite
 from ...data.rows.moments import Moments, OfMoments
-from ...data.rows.storage import blocks, held, refuse_non_finite
+from ...data.rows.storage import held
 from ...data.rows.triangular import triangular
 from ...errors import DimensionError, InputError
 from ...problem import Features, Fitted, Form, Posed, Raw, TraceProblem, identity, with_ridge

@@ -14,7 +14,7 @@ from ..._diagnostics import note, stage
 from ..._parameters import Count, Seed, Share, Verbose, attribute, parameter
 from ..._types import Array, Index, Matrix, TableLike
 from ...data import Input, Points, Sample, read_new
-from ...data.rows.storage import refuse_non_finite
+from ...data.rows.block_passes import refuse_non_finite
 from ...errors import DegenerateWarning, InputError, warn
 from ...numerics.eigen.centred import Centred, column_means, leading_axes
 from ...problem import Fitted, Map
