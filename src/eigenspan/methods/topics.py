@@ -50,7 +50,7 @@ TOPICS: tuple[Topic, ...] = (
     ),
     Topic("jaccard_kernel(a, b)", "Kernel of sets", "Jaccard kernel; Tanimoto kernel; kernel on sets"),
     Topic(
-        "KernelPCA(kernel=spectrum_kernel)",
+        "spectrum_kernel(a, b, k=3)",
         "Kernel of strings",
         "string kernel; spectrum kernel; k-mer kernel; kernel on sequences",
     ),
