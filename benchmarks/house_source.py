@@ -39,6 +39,7 @@ ROOMS = (
     "data",
     "graphs",
     "problem",
+    "forms",
     "methods",
     "selection learning",
     "quality dimension theory models interop",

@@ -15,7 +15,7 @@ from eigenspan.methods.finder import american
 from eigenspan.methods.registry import entries
 
 #: Sub-packages with public names of their own, and what they are for.
-PARTS = ("dimension", "quality", "plotting", "report", "models", "selection", "theory")
+PARTS = ("dimension", "forms", "quality", "plotting", "report", "models", "selection", "theory")
 #: A public name in code, alone or called, with or without the package before it; what belongs to other packages is none.
 NAME = re.compile(rf"(?:(?:eigenspan|es|errors|{'|'.join(PARTS)})\.)*(\w+)(?:\(.*\))?", flags=re.DOTALL)
 #: Where a public name is not what Sphinx would find under it.

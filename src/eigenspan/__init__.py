@@ -15,7 +15,7 @@ Methods
     kernel learning KernelLearner, AffinityLearner, complete_kernel, low_rank_kernel, LowRankKernel
     few labels      EigenmapRegressor, EigenmapClassifier
     known positions Anchored
-    custom          TraceReducer, External
+    custom          TraceReducer, PairCosts, GraphEmbeddingFramework, External
 Specifications
     graphs          KNN, Radius, MST
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
@@ -48,6 +48,7 @@ from .methods.discriminant import DNE, LDA, LDE, LFDA, MFA, RoweisDA, Supervised
 from .methods.discriminant.margins import SSDNE, SSMFA
 from .methods.distances import ClassicalMDS, Isomap, KernelIsomap, LandmarkIsomap, LandmarkMDS, OrdinalIsomap
 from .methods.external import External
+from .methods.graph_embedding_framework import GraphEmbeddingFramework
 from .methods.laplacian import LPP, OLPP, CommuteTimeEmbedding, DiffusionMap, LaplacianEigenmaps, SpectralClustering
 from .methods.reconstruction import LLE, NPP, ONPP, ConformalEigenmaps
 from .methods.registry import find, make
@@ -65,6 +66,7 @@ from .methods.semi_supervised import (
     Anchored,
     EigenmapClassifier,
     EigenmapRegressor,
+    PairCosts,
 )
 from .methods.sufficient import (
     KDR,
@@ -129,6 +131,7 @@ else:
     #: Names that are imported on first use, because fitting a method does not need them.
     _LATER = {
         "dimension": ("check_distances", "intrinsic_dimension"),
+        "forms": (),
         "interop": ("to_anndata",),
         "models": ("load", "save"),
         "quality": ("compare", "evaluate"),
@@ -224,6 +227,7 @@ __all__ = [
     "External",
     "GeodesicNullspaceAnalysis",
     "GradientKDR",
+    "GraphEmbeddingFramework",
     "Heat",
     "HeatKernel",
     "HessianLLE",
@@ -251,6 +255,7 @@ __all__ = [
     "NystromKernel",
     "OrdinalIsomap",
     "OrientedPCA",
+    "PairCosts",
     "PathSimilarity",
     "Powered",
     "Radius",

@@ -541,7 +541,7 @@ def test_a_search_that_cannot_be() -> None:
 def test_presets_change_defaults_and_nothing_else() -> None:
     for name, base in (("SSLFDA", "LFDA"), ("SSDNE", "DNE"), ("SSMFA", "MFA"), ("SSMMC", "MMC")):
         preset, plain = getattr(es, name)().get_params(), getattr(es, base)().get_params()
-        assert (preset.pop("gamma"), preset.pop("unlabeled")) == (0.1, -1)
+        assert (preset.pop("gamma"), preset.pop("unlabeled"), preset.pop("weights")) == (0.1, -1, "local")
         assert (plain.pop("gamma"), plain.pop("unlabeled")) == (0.0, None)
         assert preset == plain
         assert getattr(es, name)(3, gamma=2.0).get_params()["n_components"] == 3

@@ -63,7 +63,7 @@ EACH = [pytest.param(e, id=type(e).__name__) for e in ALL]
 REGISTRY = [m.build(**MARK) for m in TABLE if m.own and "labels" in m.supervision and m.basis == "linear or kernel"]
 every = pytest.mark.parametrize("estimator", REGISTRY, ids=lambda estimator: type(estimator).__name__)
 #: Those that look for neighbours within a class, and so say when a class has no pair.
-ALLIES = {"LFDA", "SSLFDA", "SELFDA", "MFA", "SSMFA", "LDE", "DNE", "SSDNE"}
+ALLIES = {"LFDA", "SSLFDA", "SELFDA", "MFA", "SSMFA", "LDE", "DNE", "SSDNE", "PairCosts"}
 
 
 def some(y: Any, every: int = 3) -> Any:
@@ -721,7 +721,7 @@ def marks(y: Any) -> dict[str, Any]:
 
 def test_methods_of_labels_are_in_the_registry() -> None:
     labels = {"LDA", "LFDA", "MFA", "DNE", "MMC", "LDE", "SupervisedPCA", "RoweisDA"}
-    few = {"SDA", "SSDR", "SELFDA", "SSLFDA", "SSDNE", "SSMFA", "SSFDA", "SSMMC", "SODA", "SDACCCP"}
+    few = {"SDA", "SSDR", "SELFDA", "SSLFDA", "SSDNE", "SSMFA", "SSFDA", "SSMMC", "SODA", "SDACCCP", "PairCosts"}
     assert {type(estimator).__name__ for estimator in REGISTRY} >= labels | few
 
 

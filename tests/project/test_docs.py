@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from sklearn.base import TransformerMixin
 
 import eigenspan
-from eigenspan import dimension, errors, models, plotting, quality, report
+from eigenspan import dimension, errors, forms, models, plotting, quality, report
 from eigenspan.cli import main
 from grouping import in_one_test
 from helpers import ROOT
@@ -21,6 +21,7 @@ SLOW = {"dimension.md", "labels.md", "pictures.md", "quality.md", "theorems.md"}
 MODULES = {
     "eigenspan": eigenspan,
     "eigenspan.dimension": dimension,
+    "eigenspan.forms": forms,
     "eigenspan.quality": quality,
     "eigenspan.plotting": plotting,
     "eigenspan.models": models,

@@ -68,6 +68,11 @@ def rising(points: Any, y: Any) -> Form:
     return Form(len(points), dense=np.diag(np.linspace(1.0, 2.0, len(points))), psd=True)
 
 
+def same_row(points: Any, y: Any) -> Any:
+    """User-defined weights of pairs: those of rows at most one apart are one."""
+    return (np.abs(np.subtract.outer(np.arange(len(points)), np.arange(len(points)))) <= 1).astype(float)
+
+
 Values = dict[str, Callable[[], Any]]
 
 
@@ -253,6 +258,10 @@ VALUES: dict[str, Values] = {
     "maximise": {"callable": lambda: rising},
     "over": {"callable": lambda: rising},
     "unit": {"callable": lambda: rising},
+    "labelled": {**plain("-rivals", "within - total"), "callable": lambda: same_row},
+    "unlabelled": {**plain("heat", "-0.5 variance"), "callable": lambda: same_row, "Heat": lambda: es.Heat(0.3)},
+    "intrinsic": {**plain("variance", "neighbours + within"), "callable": lambda: same_row},
+    "penalty": {**plain("variance", "total"), "callable": lambda: same_row},
     "distortions": {"callable": lambda: _dimmed, "list": lambda: [_dimmed, _shaken]},
     "hidden_layer_sizes": {"(3,)": lambda: (3,)},
     "frames": plain(2),

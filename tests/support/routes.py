@@ -247,6 +247,7 @@ ROUTED: list[Routed] = [
     Routed("SSDNE", _plain("SSDNE"), _codes, False, _HELD, _NEAR),
     Routed("SSMFA", _plain("SSMFA"), _codes, False, _HELD, _NEAR),
     Routed("SSLFDA", _plain("SSLFDA"), _codes, False, _HELD, _NEAR),
+    Routed("PairCosts", _plain("PairCosts"), _codes, False, _HELD, _NEAR),
     Routed("SELFDA", _plain("SELFDA"), _codes, False, _HELD),
     Routed("SODA", _graph("SODA"), _codes, False, _HELD),
     Routed("SDACCCP", _plain("SDACCCP"), _codes, False, _HELD),

@@ -234,7 +234,18 @@ def test_as_many_neighbours_as_points(name: str) -> None:
 
 TOO_MANY = {
     **dict.fromkeys(
-        ["PCA", "PPCA", "OrientedPCA", "LPP", "OLPP", "NPP", "ONPP", "TraceReducer"],
+        [
+            "PCA",
+            "PPCA",
+            "OrientedPCA",
+            "LPP",
+            "OLPP",
+            "NPP",
+            "ONPP",
+            "TraceReducer",
+            "GraphEmbeddingFramework",
+            "GraphEmbeddingFramework-class",
+        ],
         ("n_components=40 exceeds 5", "rank of the centred", "<= 5"),
     ),
     **dict.fromkeys([*LOCAL, "LLTSA"], ("n_components=40 exceeds n_features=5",)),
@@ -566,8 +577,17 @@ def test_indefinite_unit_is_refused() -> None:
 def test_forms_by_hand_are_checked() -> None:
     with pytest.raises(InputError, match="Form over the 30 samples"):
         es.TraceReducer(minimise=lambda points, y: Form(10, dense=np.eye(10))).fit(X)
-    with pytest.raises(InputError, match=says("Form over the 30 samples", "got 3")):
+    with pytest.raises(InputError, match=says("Form or a symmetric matrix over the 30 samples", "got 3")):
         es.TraceReducer(minimise=lambda points, y: 3).fit(X)
+    for given, message in (
+        (np.eye(10), "must be 30×30"),
+        (np.triu(np.ones((30, 30))), "must be symmetric"),
+        (sp.csr_array(np.triu(np.ones((30, 30)))), "must be symmetric"),
+        (np.diag(np.full(30, np.nan)), "30 of 900 entries are NaN"),
+        (1j * np.eye(30), "complex"),
+    ):
+        with pytest.raises(InputError, match=says(message)):
+            es.TraceReducer(minimise=given).fit(X)
     with pytest.raises(InputError, match=says("one of minimise= and maximise=")):
         es.TraceReducer(minimise="laplacian", maximise="variance").fit(X)
     with pytest.raises(InvalidParameterError, match="minimise"):

@@ -9,7 +9,7 @@ What "correctly" means:
 
 - PCA, KernelPCA, ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding,
   SpectralClustering, LLE, ModifiedLLE, HessianLLE, LTSA, LPP, OLPP, NPP, ONPP, LLTSA, LDA, LFDA, MFA, DNE, LDE, MMC,
-  SupervisedPCA, RoweisDA, SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELFDA, SSDR, SDA, SDACCCP and SODA agree with their dense
+  SupervisedPCA, RoweisDA, SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, PairCosts, SELFDA, SSDR, SDA, SDACCCP and SODA agree with their dense
   definitions from the points and the parameters alone (`dense_methods`): eigenvalues, subspace, and each axis with its scale
   where it is unique. Of SDACCCP the labels that it found, and of landmarks the rows that were chosen, are taken as they are.
 - Where a choice has no definition there (path-based weights, landmarks of a kernel given by their number, ``reg=0``, a metric that depends

@@ -33,6 +33,7 @@ IDLE: dict[str, set[str]] = {
     "method": {"LandmarkMVU"},
     "solver": {"SODA"},
     "n_neighbors": {"FactorAnalysis", "FastICA", "NCA"},
+    "n_rivals": {"PairCosts"},
     "unit": {"TraceReducer"},
     "disconnected": {"TraceReducer"},
     "unlabeled": {"TraceReducer"},

@@ -6,16 +6,28 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from .._checks import check_parameter
 from .._diagnostics import note, stage
 from .._parameters import Count
 from .._types import Array, Index, Matrix
-from ..errors import GraphError, LabelWarning, warn
+from ..errors import GraphError, LabelError, LabelWarning, warn
 from ..numerics.nearest.engines import choose
 from ..numerics.nearest.exact import cost
 from ..numerics.nearest.neighbour_lists import canonical
 from .neighbours.graph import NeighbourGraph
+
+
+def class_codes(codes: ArrayLike) -> Index:
+    """Return class codes 0..c−1, −1 for rows without a label, as an array; raise LabelError for labels that are no codes."""
+    found = np.asarray(codes)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or found.min(initial=0) < -1 or not np.any(found >= 0):
+        raise LabelError(
+            f"Classes must be codes: one whole number for every row, 0..c−1, or −1 without a label, at least one of them labelled; got "
+            f"{codes!r:.60}. Pass np.unique(y, return_inverse=True)[1]."
+        )
+    return found.astype(np.intp, copy=False)
 
 
 def class_indicator(codes: Index) -> sp.csr_array:

@@ -20,6 +20,7 @@ from . import (  # noqa: F401 -- importing a family adds its methods to ROWS
     alignment,
     discriminant,
     distances,
+    graph_embedding_framework,
     laplacian,
     reconstruction,
     semi_supervised,

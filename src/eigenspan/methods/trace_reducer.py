@@ -14,7 +14,7 @@ from .._compat import StrOptions
 from .._parameters import Count, Marker, NotNegative, TypeName, Verbose, attribute
 from ..data import Input, Sample
 from ..data.y import ClassLabels
-from ..errors import EigenspanError, InputError
+from ..errors import InputError
 from ..graphs import NeighbourGraph, Weights, affinity, as_graph, reconstruction_weights
 from ..graphs.weights.rules import refuse_found_edges
 from ..problem import (
@@ -31,12 +31,14 @@ from ..problem import (
     pose,
 )
 from ..problem.forms import (
+    GivenForm,
     between,
     centring,
     class_average,
     class_graph,
     counted,
     degree,
+    form_of,
     hessian_alignment,
     laplacian,
     modified_alignment,
@@ -56,12 +58,12 @@ Array = NDArray[np.float64]
 LABELLED = ("between", "within", "total", "class_average", "class_laplacian")
 OF_GRAPHS = ("laplacian", "degree", "reconstruction", "tangent", "hessian", "modified")
 NAMED = (*OF_GRAPHS, "variance", "identity", *LABELLED)
-Forms = Annotated[
-    Annotated[str, StrOptions(set(NAMED))] | Callable[[Array, Any], Form] | Form, TypeName("str", "Form", "callable")
+FormLike = Annotated[
+    Annotated[str, StrOptions(set(NAMED))] | GivenForm, TypeName("str", "Form", "array", "sparse matrix", "callable")
 ]
 
 
-class _Forms:
+class Forms:
     """Forms over one set of points, the graph built when first asked for.
 
     Where the points stand for rows that repeat, a graph joins the points, which count with their masses; all other forms are
@@ -91,25 +93,8 @@ class _Forms:
         return built if groups is None else built.over_groups(groups.members)
 
     def _given(self, form: Any) -> Form:
-        points, n = self.points if self.masses is None else self.whole.x.values, self.whole.n
-        try:
-            built = form if isinstance(form, Form) else form(points, self.whole.given)
-        except EigenspanError:
-            raise
-        except Exception as failure:
-            raise InputError(
-                f"The form {form!r:.80} raised {type(failure).__name__} ({failure}): it is called with the {n} points and y, and must "
-                "return a Form over them."
-            ) from failure
-        if not isinstance(built, Form) or built.n != n:
-            raise InputError(f"A form must be a Form over the {n} samples; got {built!r:.80}.")
-        with np.errstate(invalid="ignore"):
-            unknown = int(np.sum(~np.isfinite(built.ones())))
-        if unknown:
-            raise InputError(
-                f"{unknown} of the {n} rows of a form hold values that are NaN or infinite: a form is made of numbers."
-            )
-        return built
+        points = self.points if self.masses is None else self.whole.x.values
+        return form_of(form, points, self.whole.given, self.whole.n)
 
     def _of_rows(self, name: str) -> Form:
         if name in ("variance", "identity"):
@@ -131,7 +116,7 @@ class _Forms:
         return local(self.points, self.graph.lists(), e.n_components, masses=masses)
 
 
-def _kernel_of_basis(estimator: Any) -> tuple[str, ...]:
+def kernel_of_basis(estimator: Any) -> tuple[str, ...]:
     return ("kernel",) if estimator.basis == "kernel" else ()
 
 
@@ -140,21 +125,116 @@ def _labels_of_forms(estimator: Any) -> ClassLabels | None:
     return ClassLabels() if any(isinstance(form, str) and form in LABELLED for form in forms) else None
 
 
-def _refuse_idle(estimator: Any) -> None:
-    if estimator.ridge is not None and (
-        estimator.basis == "samples"
-        or (estimator.over is None and isinstance(estimator.unit, str) and estimator.unit == "projection")
-    ):
+def refuse_idle_basis(estimator: Composed, orthonormal: bool) -> None:
+    """Raise InputError for parameters that have no place with the basis, or with orthonormal axes."""
+    if estimator.ridge is not None and (estimator.basis == "samples" or orthonormal):
         raise InputError(
             "ridge= regularises features under a unit form, or the form over= of a trace ratio: it has no place with "
             'basis="samples", or with unit="projection" alone.'
         )
-    if estimator.minimise is not None and estimator.maximise is not None:
-        raise InputError("Give one of minimise= and maximise=, not both.")
     if estimator.basis != "kernel" and (estimator.landmarks is not None or estimator.kernel != "rbf"):
         raise InputError(f'kernel= and landmarks= belong to basis="kernel"; basis={estimator.basis!r} has no kernel.')
-    if estimator.basis == "samples" and isinstance(estimator.unit, str) and estimator.unit == "projection":
+
+
+def _refuse_idle(estimator: TraceReducer) -> None:
+    projection = isinstance(estimator.unit, str) and estimator.unit == "projection"
+    if estimator.minimise is not None and estimator.maximise is not None:
+        raise InputError("Give one of minimise= and maximise=, not both.")
+    refuse_idle_basis(estimator, estimator.over is None and projection)
+    if estimator.basis == "samples" and projection:
         raise InputError('unit="projection" is about axes of features, and basis="samples" has none: use "embedding".')
+
+
+class Composed(SpectralReducer):
+    """A trace problem of given forms in a basis that the user chooses: ``_posed(basis, forms) -> Posed``.
+
+    Parameters
+    ----------
+    basis
+        The features, a kernel's feature space, or the embedding itself.
+    scale
+        As solved; times √n, which is unit covariance under ``unit="embedding"``; times √λ, or for a trace ratio times the
+        root of the ratio along the axis; or each axis scaled to variance one.
+    kernel
+        The kernel of ``basis="kernel"``.
+    disconnected
+        For ``basis="samples"``: add edges and warn, or raise an error, if the graph is not connected (or, for
+        ``"reconstruction"`` and ``"modified"``, if its neighbour lists have several closed classes). It has no effect in
+        other bases.
+    ridge
+        ε that keeps the axes short: added as B + εI, or as A + εI if a PSD form A is minimised. None means 0 for features
+        of full rank. For kernels, whose feature space can interpolate any embedding of the training points, None means a
+        small value, which ``diagnostics_`` reports.
+
+    Attributes
+    ----------
+    graph_ : NeighbourGraph
+        The neighbour graph of ``basis="samples"``. If rows of X repeat, it is the graph of the distinct rows
+        (``graph_.rows``), each of which counts as often as it occurs, and equal rows share one place.
+    classes_ : ndarray
+        The class labels, if y holds labels.
+    components_ : ndarray of shape (n_components, n_features)
+        Axes in the input space. Present with ``basis="linear"``.
+    mean_ : ndarray of shape (n_features,)
+        The point of the input space that is mapped to the origin of the embedding. Present with ``basis="linear"``.
+    """
+
+    basis: Literal["linear", "kernel", "samples"] = "linear"
+    scale: Literal["unit", "covariance", "sqrt", "unit-variance"] = "unit"
+    kernel: Kernels = "rbf"
+    landmarks: LandmarkRows = None
+    n_neighbors: Count | None = None
+    graph: Graph = None
+    weights: Weights = "heat"
+    disconnected: Literal["connect", "raise"] = "connect"
+    ridge: NotNegative | None = None
+    unlabeled: Marker = None
+    n_jobs: int | None = None
+    verbose: Verbose = 0
+
+    graph_: NeighbourGraph = attribute()
+    classes_: NDArray[Any] = attribute()
+    components_: Array = attribute()
+    mean_: Array = attribute()
+
+    #: ``_posed(basis, forms)`` returns the problem.
+    _posed: ClassVar[Callable[..., Posed]]
+
+    def _fit(self, sample: Sample) -> Fitted:
+        if self.basis != "samples":
+            return super()._fit(sample)
+        sample.x.refuse_one_place()
+        build = partial(as_graph, self.graph, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
+        reductions = (
+            Distinct(self.graph, self.n_neighbors),
+            Neighbours(lambda some: build(some.x.values)),
+            Connected(self.disconnected),
+        )
+        state = partial(self._pose_samples, sample)
+        return fit_posed(sample, reductions, state, lambda posed, _: axes(self).fit(posed))
+
+    def _pose_samples(self, whole: Sample, graph: NeighbourGraph, sample: Sample) -> Posed:
+        """Pose the problem of the embedding itself, of the distinct rows of the whole sample."""
+        forms = Forms(self, sample.x.values, sample.x.masses, whole)
+        forms._graph = graph
+        basis = Samples(sample.n, barycentric(graph, sample.x), sample.x.masses)
+        return self._posed(basis, forms)
+
+    def _pose(self, sample: Sample) -> Posed:
+        if self.basis == "kernel":
+            basis = Features.kernel(
+                self.kernel, sample.x.under_kernel, landmarks=self.landmarks, random_state=self.random_state
+            )
+        else:
+            basis = Features.linear(sample.x.values)
+        points = basis.Z if self.basis == "kernel" else sample.x.values
+        check_given(self.graph, points)
+        return self._posed(basis, Forms(self, points, None, sample, basis))
+
+    def _settings(self, forms: Forms) -> dict[str, Any]:
+        """Return the ridge and the scale, for `pose`."""
+        scales: dict[str, Any] = {"covariance": UnitCovariance(forms.whole.n), "sqrt": SqrtEigenvalue()}
+        return {"ridge": self.ridge, "scale": scales.get(self.scale, Unit())}
 
 
 @besides(
@@ -169,14 +249,14 @@ def _refuse_idle(estimator: Any) -> None:
 @known_as(
     "Any trace problem",
     "trace optimisation; trace problem; trace minimisation; Rayleigh quotient; generalised eigenvalue problem; "
-    "generalised embedding; graph embedding",
+    "generalised embedding",
     {
         "minimise='laplacian', unit='degree'": "projection of a graph form; linear graph embedding",
         "minimise='reconstruction', basis='samples'": "embedding from reconstruction weights",
         "maximise='between', over='within', unit='projection'": "quotient of traces; trace ratio of scatters",
     },
 )
-class TraceReducer(SpectralReducer):
+class TraceReducer(Composed):
     """Any trace problem, put together by hand.
 
     .. math:: \\min \\text{ or } \\max_V \\operatorname{Tr}(V^T Z^T A Z V) \\quad \\text{s.t. } V^T B V = I
@@ -196,49 +276,24 @@ class TraceReducer(SpectralReducer):
     minimise, maximise
         Form A; give one of the two. ``minimise="laplacian"`` is used if both are None. A name: ``"laplacian"``,
         ``"degree"``, ``"reconstruction"``, ``"tangent"``, ``"hessian"``, ``"modified"``, ``"variance"``, ``"identity"``,
-        and with labels ``"between"``, ``"within"``, ``"total"``, ``"class_average"``, ``"class_laplacian"``; a `Form`; or a
-        function ``(points, y) -> Form``. A command line takes names only.
+        and with labels ``"between"``, ``"within"``, ``"total"``, ``"class_average"``, ``"class_laplacian"``; a symmetric n×n matrix,
+        dense or sparse, or a `Form` (`eigenspan.forms` makes them); or a function ``(points, y)`` that returns one of these.
+        A command line takes names only.
     over
         Denominator of a trace ratio, a positive semidefinite form, to which the ridge is added. None means that a trace is
         optimised, not a ratio.
     unit
         ``Y'Y = I``, ``V'V = I``, or any form as above. ``"identity"`` has no effect: it is ``"embedding"`` as a form, and so is
         ``"variance"`` if the embedding is centred, as with linear features.
-    basis
-        The features, a kernel's feature space, or the embedding itself.
-    scale
-        As solved; times √n, which is unit covariance under ``unit="embedding"``; times √λ, or for a trace ratio times the
-        root of the ratio along the axis; or each axis scaled to variance one.
-    kernel
-        The kernel of ``basis="kernel"``.
-    graph
-        ... ``"precomputed"`` means that X itself holds the distances.
     weights
-        ... With ``graph="precomputed"``, X is the affinity matrix, whose diagonal the degrees D leave out.
-    disconnected
-        For ``basis="samples"``: add edges and warn, or raise an error, if the graph is not connected (or, for
-        ``"reconstruction"`` and ``"modified"``, if its neighbour lists have several closed classes). It has no effect with
-        the other bases.
+        ... The degrees D leave out the diagonal of ``"precomputed"`` weights.
     unlabeled
         ... It has no effect if no form is made of labels.
-    ridge
-        ε that keeps the axes short: added as B + εI, or as A + εI if a PSD form A is minimised. None means 0 for features
-        of full rank. For kernels, whose feature space can interpolate any embedding of the training points, None means a
-        small value, which ``diagnostics_`` reports.
 
     Attributes
     ----------
-    graph_ : NeighbourGraph
-        The neighbour graph of ``basis="samples"``. If rows of X repeat, it is the graph of the distinct rows
-        (``graph_.rows``), each of which counts as often as it occurs, and equal rows share one place.
     trace_ratio_ : float
         The ratio ρ of the axes. Present with `over`.
-    classes_ : ndarray
-        The class labels, if y holds labels.
-    components_ : ndarray of shape (n_components, n_features)
-        Axes in the input space. Present with ``basis="linear"``.
-    mean_ : ndarray of shape (n_features,)
-        The point of the input space that is mapped to the origin of the embedding. Present with ``basis="linear"``.
 
     Examples
     --------
@@ -261,72 +316,24 @@ class TraceReducer(SpectralReducer):
     1.47
     """
 
-    minimise: Forms | None = None
-    maximise: Forms | None = None
-    over: Forms | None = None
-    unit: Literal["embedding", "projection"] | Forms = "embedding"
-    basis: Literal["linear", "kernel", "samples"] = "linear"
-    scale: Literal["unit", "covariance", "sqrt", "unit-variance"] = "unit"
-    kernel: Kernels = "rbf"
-    landmarks: LandmarkRows = None
-    n_neighbors: Count | None = None
-    graph: Graph = None
-    weights: Weights = "heat"
-    disconnected: Literal["connect", "raise"] = "connect"
-    ridge: NotNegative | None = None
-    unlabeled: Marker = None
-    n_jobs: int | None = None
-    verbose: Verbose = 0
+    minimise: FormLike | None = None
+    maximise: FormLike | None = None
+    over: FormLike | None = None
+    unit: Literal["embedding", "projection"] | FormLike = "embedding"
 
-    graph_: NeighbourGraph = attribute()
     trace_ratio_: float = attribute()
-    classes_: NDArray[Any] = attribute()
-    components_: Array = attribute()
-    mean_: Array = attribute()
 
-    _input: ClassVar[Input] = Input(pairs=_kernel_of_basis, y=_labels_of_forms, idle=_refuse_idle)
+    _input: ClassVar[Input] = Input(pairs=kernel_of_basis, y=_labels_of_forms, idle=_refuse_idle)
 
-    def _fit(self, sample: Sample) -> Fitted:
-        if self.basis != "samples":
-            return super()._fit(sample)
-        sample.x.refuse_one_place()
-        build = partial(as_graph, self.graph, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
-        reductions = (
-            Distinct(self.graph, self.n_neighbors),
-            Neighbours(lambda some: build(some.x.values)),
-            Connected(self.disconnected),
-        )
-        state = partial(self._pose_samples, sample)
-        return fit_posed(sample, reductions, state, lambda posed, _: axes(self).fit(posed))
-
-    def _pose_samples(self, whole: Sample, graph: NeighbourGraph, sample: Sample) -> Posed:
-        """Pose the problem of the embedding itself, of the distinct rows of the whole sample."""
-        forms = _Forms(self, sample.x.values, sample.x.masses, whole)
-        forms._graph = graph
-        basis = Samples(sample.n, barycentric(graph, sample.x), sample.x.masses)
-        return self._posed(basis, forms)
-
-    def _pose(self, sample: Sample) -> Posed:
-        if self.basis == "kernel":
-            basis = Features.kernel(
-                self.kernel, sample.x.under_kernel, landmarks=self.landmarks, random_state=self.random_state
-            )
-        else:
-            basis = Features.linear(sample.x.values)
-        points = basis.Z if self.basis == "kernel" else sample.x.values
-        check_given(self.graph, points)
-        return self._posed(basis, _Forms(self, points, None, sample, basis))
-
-    def _posed(self, basis: Any, forms: _Forms) -> Posed:
+    def _posed(self, basis: Samples | Features, forms: Forms) -> Posed:
         given = isinstance(self.unit, str) and self.unit in ("embedding", "projection")
         unit: Any = self.unit if given else forms.get(self.unit)
-        scales: Any = {"covariance": UnitCovariance(forms.whole.n), "sqrt": SqrtEigenvalue()}
-        settings: Any = {"unit": unit, "ridge": self.ridge, "scale": scales.get(self.scale, Unit())}
+        settings = {**self._settings(forms), "unit": unit}
         settings["over"] = None if self.over is None else forms.get(self.over)
         if self.maximise is not None:
             posed = pose(basis, maximise=forms.get(self.maximise), **settings)
         else:
-            posed = pose(basis, minimise=forms.get(self.minimise or "laplacian"), **settings)
+            posed = pose(basis, minimise=forms.get("laplacian" if self.minimise is None else self.minimise), **settings)
         if self.scale == "sqrt" and isinstance(posed.problem, TraceRatio):
             return replace(posed, scale=RatioWeights(posed.problem, "eigenvalue"))
         return posed

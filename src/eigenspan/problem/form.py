@@ -24,6 +24,7 @@ from .._types import Array, Index, Integers, Matrix, is_sparse
 from ..data import Classes, LazyClasses, PastClasses
 from ..data.rows.block_passes import CentredRows, blocks
 from ..errors import InputError
+from ..graphs.class_graphs import class_codes
 from ..graphs.neighbours.connect import Needs
 from ..numerics.eigen.dense import is_singular, symmetric_product
 from ..numerics.factor import permuted
@@ -382,12 +383,27 @@ def _blockwise_quadratic(M: Form, Z: CentredRows) -> Array:
 
 
 def identity(n: int) -> Form:
-    """Return the form of I: ``Σ y²``. PSD; does not kill the constant."""
+    """Return the form of I: ``Σ y²``. PSD; does not kill the constant.
+
+    Examples
+    --------
+    >>> from eigenspan.forms import identity
+    >>> float(identity(3).to_dense().trace())
+    3.0
+    """
     return Form(n, sparse=sp.eye_array(n, format="csr"), psd=True)
 
 
 def diagonal(d: Array) -> Form:
-    """Return the form of ``diag(d)``: ``Σ d y²``. PSD if d ≥ 0."""
+    """Return the form of ``diag(d)``: ``Σ d y²``. PSD if d ≥ 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan.forms import diagonal
+    >>> diagonal(np.array([1.0, 2.0])).psd
+    True
+    """
     d = np.asarray(d, dtype=np.float64)
     return Form(d.size, sparse=sp.diags_array(d, format="csr"), psd=bool(np.all(d >= 0)))
 
@@ -396,6 +412,16 @@ def gram(K: Matrix, *, centre: bool = True, psd: bool = True, masses: Array | No
     """Return the form of a dense Gram matrix, centred as ``HKH`` if `centre`. K is overwritten.
 
     Masses are multiplicities of samples: means are weighted by them, and the form is ``m_i (HKH)_ij m_j``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan.forms import gram
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> gram(X @ X.T).to_dense()
+    array([[ 1.,  0., -1.],
+           [ 0.,  0.,  0.],
+           [-1.,  0.,  1.]])
     """
     if centre:
         means = K.mean(axis=0) if masses is None else masses @ K / masses.sum()
@@ -412,7 +438,15 @@ def gram(K: Matrix, *, centre: bool = True, psd: bool = True, masses: Array | No
 
 
 def factor_gram(R: Matrix, *, centre: bool = True) -> Form:
-    """Return the form of ``RRᵀ`` from its n×r factor, centred by subtracting the column means; no n×n array is needed."""
+    """Return the form of ``RRᵀ`` from its n×r factor, centred by subtracting the column means; no n×n array is needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan.forms import factor_gram
+    >>> factor_gram(np.array([[0.0], [1.0], [2.0]])).diagonal()
+    array([1., 0., 1.])
+    """
     R = R - R.mean(axis=0) if centre else R
     return Form(R.shape[0], low_rank=(R, np.ones(R.shape[1])), psd=True, kills_constant=centre)
 
@@ -466,6 +500,6 @@ def scatter_form(
     kind: Kind, classes: ClassesOrCodes, over_codes: Callable[[Index], Form], kills_constant: bool = False
 ) -> Form:
     """Return a form of one scatter. For class codes it is a form over the samples."""
-    if isinstance(classes, np.ndarray):
-        return over_codes(classes)
+    if not isinstance(classes, Classes | LazyClasses | PastClasses):
+        return over_codes(class_codes(classes))
     return Form(classes.n, pairs=((1.0, Scatter(kind, classes, over_codes)),), psd=True, kills_constant=kills_constant)

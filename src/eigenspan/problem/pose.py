@@ -170,6 +170,16 @@ def pose(
     Returns
     -------
     Posed
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan.forms import Features, between, pose, solve, total
+    >>> X, codes = load_wine(return_X_y=True)
+    >>> posed = pose(Features.linear(X), maximise=between(codes), unit=total(codes))  # LDA
+    >>> V = solve(posed.problem, 2).vectors
+    >>> posed.basis.embed(V).shape
+    (178, 2)
     """
     sense: Sense = "max" if minimise is None else "min"
     form = maximise if minimise is None else minimise
@@ -346,6 +356,16 @@ def solve(
     `Spectrum.oriented` determines signs, and rotations within equal eigenvalues, in the coordinates of the problem. Eigenvalues are
     equal if their difference is a rounding error at ‖A‖ or at `size`, whichever is larger. A warning about axes that are not unique
     ends with `advice`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan.forms import Features, between, pose, solve, total
+    >>> X, codes = load_wine(return_X_y=True)
+    >>> posed = pose(Features.linear(X), maximise=between(codes), unit=total(codes))  # LDA
+    >>> V = solve(posed.problem, 2).vectors
+    >>> posed.basis.lifted(V).shape
+    (13, 2)
     """
     if isinstance(problem, TraceRatio):
         return _solve_ratio(problem, n_components, solver, advice, size)

@@ -24,7 +24,7 @@ from ..data.y import read_classes
 from ..errors import EigenspanWarning, InputError, LabelError, RidgeWarning, warn
 from ..methods.base.contract import FeatureReducer, Reducer, axes, features_of
 from ..methods.base.graph_projection import GraphProjection
-from ..methods.discriminant.pair_costs import PairCosts, checked_points, mean_on_range, unit_over, warn_of_a_mark
+from ..methods.discriminant.pair_costs import CostProjection, checked_points, mean_on_range, unit_over, warn_of_a_mark
 from ..numerics.threads import threads
 from .folds import SemiSupervisedKFold, sized
 
@@ -171,7 +171,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
         made = [clone(self.estimator).set_params(**candidate) for candidate in candidates]
         read_y = read_classes(y, n, unlabeled=_marker(made), name="RegularizedSearch")
         codes, classes = read_y.codes, read_y.names
-        for estimator in [one for one in made if isinstance(one, PairCosts) and one.gamma][:1]:
+        for estimator in [one for one in made if isinstance(one, CostProjection) and one.gamma][:1]:
             warn_of_a_mark(estimator, classes)
         folds = self._folds(codes)
         hidden = []
@@ -224,7 +224,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
                 'as {"n_components": [2, 5]}; parameters of a pipeline are named "step__gamma".'
             )
         grid = {name: values for name, values in grid.items() if name in known}
-        if isinstance(self.estimator, PairCosts) and self.estimator.ridge is None:
+        if self._has_parts and self.estimator.ridge is None:
             mean = self._mean_of_unit(X, y)
             grid |= {"ridge": [share * mean for share in RIDGES]} if mean else {}
         return grid
@@ -283,8 +283,12 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
         return score
 
     def _is_shared(self, candidates: Sequence[Candidate]) -> bool:
-        """Return True if the candidates differ only in parameters of `PairCosts`, whose parts can be reused."""
-        return isinstance(self.estimator, PairCosts) and all(set(c) <= {"gamma", "alpha", "ridge"} for c in candidates)
+        """Return True if the candidates differ only in parameters of `CostProjection`, whose parts can be reused."""
+        return self._has_parts and all(set(c) <= {"gamma", "alpha", "ridge"} for c in candidates)
+
+    @property
+    def _has_parts(self) -> bool:
+        return isinstance(self.estimator, CostProjection) and self.estimator._shares_parts
 
     def _shared(self, X: TableLike, y: VectorLike) -> Score:
         """Return the score of candidates that reuse the features, the neighbours of all points per α, and the labels per fold."""

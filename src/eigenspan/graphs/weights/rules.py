@@ -25,10 +25,13 @@ from ..._types import Array, Index, Matrix, Sparse
 from ...errors import GraphError, ParameterError
 from ...numerics.nearest.angles import unit_rows
 from ...numerics.nearest.metric import Metric, drawn_rows, median_width, point_distances
+from ...numerics.nearest.neighbour_lists import without_self
 from ..neighbours.graph import KNN, NeighbourGraph
 
 #: Edges whose lengths are compared with distances of points, and the share of the largest distance up to which they are equal.
 _SAMPLE, _SAME = 64, 1e-3
+#: Rank correlation with distances below which numbers on edges cannot be lengths: four deviations from unrelated ones.
+_OPPOSITE = -0.5
 
 #: What the weight of an edge depends on: its own length, the lengths of all edges, the coordinates of its ends, the number that a given
 #: graph has for it (which is the weight), or the paths through the graph.
@@ -432,11 +435,27 @@ def by_lengths(weights: str | Bindable | None) -> bool:
 
 def refuse_found_edges(graph: object, weights: str | Bindable | None) -> None:
     """Raise GraphError for precomputed weights on a graph that the method computes: its edges hold distances."""
-    computed = graph is None or hasattr(graph, "build") or (isinstance(graph, str) and graph == "class")
+    computed = graph is None or hasattr(graph, "build") or (isinstance(graph, str) and graph in ("all", "class"))
     if computed and takes_given(weights):
         raise GraphError(
             'weights="precomputed" takes the numbers on the edges as weights, but the edges of this graph are found here and hold '
             "distances: pass graph=W, a sparse matrix of weights."
+        )
+
+
+def refuse_affinities(graph: object, weights: str | Bindable, X: Matrix) -> None:
+    """Raise GraphError if the numbers of a given graph are to be lengths, but decrease with the distances of the points X."""
+    taken = takes_given(weights) or isinstance(graph, NeighbourGraph)
+    if taken or not sp.issparse(graph) or not (isinstance(X, np.ndarray) or sp.issparse(X)):
+        return
+    edges = without_self(sp.csr_array(graph))
+    numbers, distances = _sampled_edges(edges, X, "euclidean")
+    ranks = [np.argsort(np.argsort(values)) for values in (numbers, distances)]
+    if np.ptp(numbers) and (rho := float(np.asarray(np.corrcoef(ranks))[0, 1])) < _OPPOSITE:
+        raise GraphError(
+            f"The numbers of graph= decrease with the distances of the points (rank correlation {rho:.2f} over {numbers.size} edges), so "
+            'they are affinities, but they would be used as lengths. Pass weights="precomputed" to use them as weights. If they are '
+            "lengths, pass eigenspan.graphs.NeighbourGraph(graph)."
         )
 
 
@@ -536,8 +555,15 @@ def _are_distances(lengths: Sparse | None, X: Matrix, metric: str | Metric | Cal
     """Return whether a sample of the lengths are distances of the points: a graph may come from other features or units."""
     if lengths is None or lengths.nnz == 0:
         return True
-    edges = drawn_rows(lengths.nnz, _SAMPLE)
-    rows = np.searchsorted(lengths.indptr, edges, side="right") - 1
-    ends, places = np.unique(np.concatenate([rows, lengths.indices[edges]]), return_inverse=True)
-    found = point_distances(X[ends], metric=metric)[tuple(places.reshape(2, -1))]
-    return bool(np.all(np.abs(found - lengths.data[edges]) <= _SAME * found.max(initial=0.0)))
+    numbers, found = _sampled_edges(lengths, X, metric)
+    return bool(np.all(np.abs(found - numbers) <= _SAME * found.max(initial=0.0)))
+
+
+def _sampled_edges(
+    edges: Sparse, X: Matrix, metric: str | Metric | Callable[[Array, Array], float]
+) -> tuple[Array, Array]:
+    """Return the numbers on some of the edges, and the distances of the points that these join."""
+    some = drawn_rows(edges.nnz, _SAMPLE)
+    rows = np.searchsorted(edges.indptr, some, side="right") - 1
+    ends, places = np.unique(np.concatenate([rows, edges.indices[some]]), return_inverse=True)
+    return edges.data[some], point_distances(X[ends], metric=metric)[tuple(places.reshape(2, -1))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._parameters import Count, Marker, NotNegative
+from ..._parameters import Count
 from ..._types import Index, Matrix
 from ...data import Classes
 from ...graphs import ComputedWeights, NeighbourGraph, affinity, allies, rivals
@@ -10,10 +10,10 @@ from ...graphs.weights.rules import refuse_given
 from ...problem import Form
 from ...problem.forms import laplacian
 from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
-from .pair_costs import PairCosts, ones_on
+from .pair_costs import CostProjection, SemiSupervised, ones_on
 
 
-class _Margins(PairCosts):
+class _Margins(CostProjection):
     """Methods with a graph of allies and one of rivals.
 
     Parameters
@@ -158,7 +158,7 @@ class LDE(MFA):
     "semi-supervised DNE",
     {"kernel='rbf'": "kernel SS-DNE; kernel semi-supervised DNE"},
 )
-class SSDNE(DNE):
+class SSDNE(SemiSupervised, DNE):
     """Semi-supervised discriminant neighbourhood embedding: `DNE` with γ = 0.1 [S2, §2.1.2].
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T V = I,\\quad C = C^I - C^E + \\gamma C^u
@@ -176,13 +176,10 @@ class SSDNE(DNE):
     (3, 10)
     """
 
-    gamma: NotNegative = 0.1
-    unlabeled: Marker = -1
-
 
 @method("semi-supervised", "MFA + γ L of all points", "L of allies", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §2.1.2")
 @known_as("Semi-supervised marginal Fisher analysis", "semi-supervised MFA", {"kernel='rbf'": "kernel SS-MFA"})
-class SSMFA(MFA):
+class SSMFA(SemiSupervised, MFA):
     """Semi-supervised marginal Fisher analysis: `MFA` with γ = 0.1 [S2, §2.1.2].
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^I - C^I) X V = I,\\quad C = -C^E + \\gamma C^u
@@ -199,6 +196,3 @@ class SSMFA(MFA):
     >>> SSMFA(2).fit(X, some).transform(X[:3]).shape
     (3, 2)
     """
-
-    gamma: NotNegative = 0.1
-    unlabeled: Marker = -1

@@ -1,6 +1,6 @@
 """Costs on pairs, labelled and unlabelled: ``min Σ c_ij ‖y_i − y_j‖²`` with ``C = C_ℓ + γ C_u`` [S2].
 
-A method defines `_labelled`: a form and a unit from its labels. `PairCosts` adds γ times the cost of the neighbours of all points,
+A method defines `_labelled`: a form and a unit from its labels. `CostProjection` adds γ times the cost of the neighbours of all points,
 so every supervised method here is semi-supervised too. The classes whose names begin with SS only set γ, and −1 as the label of
 unlabelled points.
 """
@@ -19,10 +19,16 @@ from ..._types import Index, Labels, Matrix
 from ...data import Classes, Input, KernelValues, Points, Sample
 from ...data.y import ClassLabels
 from ...errors import DimensionError, GraphError, LabelError, LabelWarning, RidgeWarning, warn
-from ...graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors
+from ...graphs import LocalScaling, NeighbourGraph, Powered, Weights, affinity, allies, as_graph, check_n_neighbors
 from ...graphs.class_graphs import warn_of_single_labels
 from ...graphs.neighbours.graph import GivenGraph, given_graph, is_given
-from ...graphs.weights.rules import ClassWeights, pair_rule_names
+from ...graphs.weights.rules import (
+    Bindable,
+    ClassWeights,
+    pair_rule_names,
+    refuse_affinities,
+    refuse_found_edges,
+)
 from ...numerics.eigen import dense
 from ...problem import (
     AxisWeights,
@@ -46,6 +52,8 @@ Array = NDArray[np.float64]
 AxisRule = Literal["unit", "norm", "eigenvalue", "eigenvalue-norm"]
 #: Neighbours in a class, unless given.
 NEAR = 3
+#: Hadamard power of locally scaled affinities, unless given.
+SHARP = 4.0
 #: The ridge of a singular unit, relative to the mean of its eigenvalues that are not zero.
 SINGULAR = 0.01
 #: Eigenvalues at or below this share of the largest count as zero.
@@ -71,7 +79,7 @@ class RatioWeights:
         return AxisWeights(self.kind, signed=False)(replace(spectrum, values=gains))
 
 
-class PairCosts(FeatureReducer):
+class CostProjection(FeatureReducer):
     """The framework: ``min Tr(V'Z'(A_ℓ + γ s L_u)ZV)  s.t.  V'BV = I``. A subclass defines A_ℓ and B.
 
     Parameters
@@ -81,7 +89,8 @@ class PairCosts(FeatureReducer):
         `graph` then have no effect.
     alpha
         Hadamard power of the affinities of these neighbours [S2, eq. 9]: larger values give near pairs more weight and
-        distant ones less. It has no effect with ``gamma=0``.
+        distant ones less. None means 4 for local scaling, the default, and 1 for all other weights. It has no effect with
+        ``gamma=0``.
     gamma_scale
         The unit of γ. With ``"relative"``, γ is the total cost Tr U of the neighbours of all points, as a share of the most
         that the labels can gain: the sum of the negative eigenvalues of A (or of all, if none is negative). γs U is added
@@ -106,7 +115,7 @@ class PairCosts(FeatureReducer):
     """
 
     gamma: NotNegative = 0.0
-    alpha: Positive = 4.0
+    alpha: Positive | None = None
     gamma_scale: Literal["relative", "raw"] = "relative"
     n_neighbors: Count | None = None
     graph: Literal["all"] | GivenGraph = "all"
@@ -118,6 +127,8 @@ class PairCosts(FeatureReducer):
     classes_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
+    #: Whether `_labelled` and `_unlabelled` return the parts, which fits that differ in γ, α and ridge only can then share.
+    _shares_parts: ClassVar[bool] = True
 
     @property
     def _k(self) -> int:
@@ -133,14 +144,22 @@ class PairCosts(FeatureReducer):
 
     def _unlabelled(self, points: Matrix) -> Form:
         """Return ``L_u``, the Laplacian of the neighbours of all points, labelled or not [S2, §2.1.2]."""
-        weights = Powered(LocalScaling(self._k), self.alpha)
+        return laplacian(self._neighbour_costs("local", points))
+
+    def _neighbour_costs(self, weights: str | Bindable, points: Matrix) -> Form:
+        """Return ``C_u``, the weights of the neighbours of all points by a rule, raised to the Hadamard power α."""
+        refuse_found_edges(self.graph, weights)
+        local = isinstance(weights, str) and weights == "local"
+        near = LocalScaling(self._k) if local else weights
+        rule = Powered(near, self.alpha or (SHARP if local else 1.0))
         if isinstance(self.graph, str) and self.graph == "all":
-            return laplacian(pair_affinity(points, weights, n_jobs=self.n_jobs))
-        if is_given(self.graph):  # only the lengths of its edges are used
+            return pair_affinity(points, rule, n_jobs=self.n_jobs)
+        if is_given(self.graph):  # only the numbers on its edges are used
             graph = given_graph(self.graph, points.shape[0])
+            refuse_affinities(self.graph, weights, points)
         else:
             graph = as_graph(self.graph, points, n_neighbors=None, n_jobs=self.n_jobs)
-        return laplacian(affinity(graph, weights, points).W)
+        return Form(graph.n, sparse=affinity(graph, rule, points).W)
 
     def _pose(self, sample: Sample[Points | KernelValues, Classes]) -> Posed:
         basis, y = features_of(self, sample).about(centring(sample.n)), sample.y
@@ -181,7 +200,27 @@ class PairCosts(FeatureReducer):
         return with_ridge(B, ridge, basis.relative_ridge)
 
 
-def refuse_class_graph(estimator: PairCosts) -> None:
+class SemiSupervised(CostProjection):
+    """A method that begins with γ = 0.1, reads −1 as a missing label, and chooses the weights of ``C_u``.
+
+    Parameters
+    ----------
+    weights
+        Affinities of the neighbours of all points, :math:`C^u` [S2, §2.1.2]: ``"local"`` is eq. 7, with σ from the
+        `n_neighbors`-th neighbour, ``"heat"`` is eq. 6; other names and specifications need a neighbour graph as `graph`.
+        ``"precomputed"`` takes the numbers on the edges of a given `graph` as affinities; every other value takes them as
+        lengths. Its diagonal does not count. It has no effect with ``gamma=0``.
+    """
+
+    gamma: NotNegative = 0.1
+    weights: Weights = "local"
+    unlabeled: Marker = -1
+
+    def _unlabelled(self, points: Matrix) -> Form:
+        return laplacian(self._neighbour_costs(self.weights, points))
+
+
+def refuse_class_graph(estimator: CostProjection) -> None:
     """Raise GraphError for a graph within classes, even with gamma = 0, which does not use the graph."""
     if getattr(estimator.graph, "within_class", False):
         raise GraphError(
@@ -253,7 +292,7 @@ def unlabelled_unit(A: Form, smooth: Form) -> float:
     return gain / cost if gain > 0 and cost > 0 else 1.0
 
 
-def warn_of_a_mark(estimator: PairCosts, classes: Labels) -> None:
+def warn_of_a_mark(estimator: CostProjection, classes: Labels) -> None:
     """Warn if −1 is one of several classes of a supervised method that uses unlabelled points: it probably marks these."""
     supervised = type(estimator)._parameters["unlabeled"].default is None
     if estimator.gamma and supervised and estimator.unlabeled is None and classes.size > 2 and -1 in classes.tolist():
@@ -272,7 +311,8 @@ def checked_points(estimator: FeatureReducer, basis: Features, sample: Sample, k
     if k is not None and sample.past is None:
         check_n_neighbors(k, sample.x.values)
     if estimator.kernel is not None:
-        check_neighbours(estimator, basis, k or NEAR, sample.y.codes, single=is_single(sample))
+        codes = None if sample.y is None else sample.y.codes
+        check_neighbours(estimator, basis, k or NEAR, codes, single=is_single(sample))
     return points_of(estimator, basis, sample)
 
 
@@ -291,7 +331,7 @@ def ones_on(graph: NeighbourGraph) -> Form:
     "local Fisher's discriminant; local LDA; multimodal discriminant analysis",
     {"kernel='rbf'": "kernel LFDA; KLFDA; kernel local Fisher discriminant analysis"},
 )
-class LFDA(PairCosts):
+class LFDA(CostProjection):
     """Local Fisher discriminant analysis, supervised or semi-supervised.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^{wit} - C^{wit}) X V = I

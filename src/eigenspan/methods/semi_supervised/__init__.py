@@ -1,6 +1,7 @@
 """Methods for a few labels among many points."""
 
 from .anchored import Anchored
+from .cost_framework import PairCosts
 from .eigenmap_prediction import EigenmapClassifier, EigenmapRegressor
 from .label_propagation import SDACCCP, SODA
 from .scatter_discriminants import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
@@ -21,4 +22,5 @@ __all__ = [
     "Anchored",
     "EigenmapClassifier",
     "EigenmapRegressor",
+    "PairCosts",
 ]

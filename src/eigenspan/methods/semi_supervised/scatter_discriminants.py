@@ -21,7 +21,8 @@ from ..discriminant.lda import check_spread
 from ..discriminant.pair_costs import (
     LFDA,
     AxisRule,
-    PairCosts,
+    CostProjection,
+    SemiSupervised,
     checked_points,
     nearness,
 )
@@ -37,7 +38,7 @@ from ..discriminant.pair_costs import (
 @known_as(
     "Semi-supervised local Fisher discriminant analysis", "semi-supervised LFDA", {"kernel='rbf'": "kernel SS-LFDA"}
 )
-class SSLFDA(LFDA):
+class SSLFDA(SemiSupervised, LFDA):
     """Semi-supervised local Fisher discriminant analysis: `LFDA` with γ = 0.1 [S2, §2.1.2].
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^{wit} - C^{wit}) X V = I
@@ -63,9 +64,6 @@ class SSLFDA(LFDA):
     (3, 10)
     """
 
-    gamma: NotNegative = 0.1
-    unlabeled: Marker = -1
-
 
 @method("discriminant", "max S_B − S_W", "projection", "n D² + D³", "S2 §3.2")
 @known_as(
@@ -73,7 +71,7 @@ class SSLFDA(LFDA):
     "maximal margin criterion; difference of scatters; scatter difference",
     {"kernel='rbf'": "kernel MMC; kernel maximum margin criterion"},
 )
-class MMC(LabelledStreaming, PairCosts):
+class MMC(LabelledStreaming, CostProjection):
     """Maximum margin criterion, supervised or semi-supervised.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T (S_B - w S_W) V) \\quad \\text{s.t. } V^T V = I
@@ -109,7 +107,7 @@ class MMC(LabelledStreaming, PairCosts):
 
     weight: NotNegative = 1.0
 
-    _input: ClassVar[Input] = replace(PairCosts._input, blocks=over_given_graph, instead=ways_to_stay)
+    _input: ClassVar[Input] = replace(CostProjection._input, blocks=over_given_graph, instead=ways_to_stay)
     _sums_suffice: ClassVar[Sufficient | None] = {"kernel": None, "reduce": None, "gamma": 0}
 
     def _check_rows(self, basis: Features, sample: Sample) -> None:
@@ -122,7 +120,7 @@ class MMC(LabelledStreaming, PairCosts):
 
 @method("semi-supervised", "MMC − γ L of all points", "projection", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 eq. 12")
 @known_as("Semi-supervised maximum margin criterion", "semi-supervised MMC", {"kernel='rbf'": "kernel SS-MMC"})
-class SSMMC(MMC):
+class SSMMC(SemiSupervised, MMC):
     """Semi-supervised maximum margin criterion: `MMC` with γ = 0.1 [S2, eq. 12].
 
     .. math:: \\min_V \\operatorname{Tr}(V^T (w S_W - S_B + \\gamma X^T L^u X) V) \\quad \\text{s.t. } V^T V = I
@@ -143,9 +141,6 @@ class SSMMC(MMC):
     (3, 2)
     """
 
-    gamma: NotNegative = 0.1
-    unlabeled: Marker = -1
-
 
 @method("semi-supervised", "min γ L of all points − S_B", "S_W", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §3.2")
 @known_as(
@@ -153,7 +148,7 @@ class SSMMC(MMC):
     "semi-supervised FDA; semi-supervised LDA; semi-supervised Fisher discriminant",
     {"kernel='rbf'": "kernel SS-FDA"},
 )
-class SSFDA(LabelledStreaming, PairCosts):
+class SSFDA(LabelledStreaming, SemiSupervised):
     """Semi-supervised Fisher discriminant analysis.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T (\\gamma X^T L^u X - S_B) V) \\quad \\text{s.t. } V^T S_W V = I
@@ -177,9 +172,6 @@ class SSFDA(LabelledStreaming, PairCosts):
     ----------
     Song, Nie, Zhang & Xiang (2008), A unified framework for semi-supervised dimensionality reduction; [S2] §3.2.
     """
-
-    gamma: NotNegative = 0.1
-    unlabeled: Marker = -1
 
     _input: ClassVar[Input] = MMC._input
     _sums_suffice: ClassVar[Sufficient | None] = MMC._sums_suffice

@@ -5,6 +5,7 @@ Docstrings state the shape, symmetry, definiteness and null vectors of the resul
 
 from .all_pairs import every_pair, local_fisher, other_class, pair_affinity, same_class
 from .class_scatter import between, centring, class_average, total, within
+from .given_form import GIVEN_FORM, GivenForm, as_form, form_of
 from .local_alignment import hessian_alignment, modified_alignment, tangent_alignment
 from .pair_weights import (
     AllPairs,
@@ -21,11 +22,14 @@ from .pair_weights import (
 from .reconstruction_form import reconstruction, row_stochastic
 
 __all__ = [
+    "GIVEN_FORM",
     "AllPairs",
     "ByClass",
+    "GivenForm",
     "PairWeights",
     "Paths",
     "Sparse",
+    "as_form",
     "between",
     "centring",
     "class_average",
@@ -34,6 +38,7 @@ __all__ = [
     "degree",
     "degrees",
     "every_pair",
+    "form_of",
     "hessian_alignment",
     "laplacian",
     "local_fisher",

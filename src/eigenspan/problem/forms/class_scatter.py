@@ -16,7 +16,16 @@ from .pair_weights import class_graph
 
 
 def centring(n: int) -> Form:
-    """Return ``H = I − 11ᵀ/n``: total variance. PSD, H1 = 0."""
+    """Return ``H = I − 11ᵀ/n``: total variance. PSD, H1 = 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan.forms import centring
+    >>> y = np.array([1.0, 2.0, 6.0])
+    >>> float(y @ (centring(3) @ y)), float(3 * y.var())
+    (14.0, 14.0)
+    """
     part = Scatter("everyone", None, lambda codes: _total(np.zeros(n, dtype=np.intp)))
     return Form(n, pairs=((1.0, part),), psd=True, kills_constant=True)
 
@@ -27,17 +36,44 @@ def class_average(codes: Index) -> Form:
 
 
 def between(classes: ClassesOrCodes) -> Form:
-    """Return ``H_class − 11ᵀ/n`` over the labelled points: variance of the class means about the labelled mean. PSD, kills the constant."""
+    """Return ``H_class − 11ᵀ/n`` over the labelled points: variance of the class means about the labelled mean. PSD, kills the constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan.forms import between
+    >>> y, codes = np.array([1.0, 3.0, 3.5]), np.array([0, 0, 1])
+    >>> round(float(y @ (between(codes) @ y)), 3)
+    1.5
+    """
     return scatter_form("between", classes, _between, kills_constant=True)
 
 
 def within(classes: ClassesOrCodes) -> Form:
-    """Return ``I − H_class`` on the labelled points: variance about the class means. PSD, kills the constant."""
+    """Return ``I − H_class`` on the labelled points: variance about the class means. PSD, kills the constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan.forms import within
+    >>> y, codes = np.array([1.0, 3.0, 3.5]), np.array([0, 0, 1])
+    >>> round(float(y @ (within(codes) @ y)), 3)
+    2.0
+    """
     return scatter_form("within", classes, _within, kills_constant=True)
 
 
 def total(classes: ClassesOrCodes) -> Form:
-    """Return ``between + within``: variance of the labelled points about their mean. PSD, kills the constant."""
+    """Return ``between + within``: variance of the labelled points about their mean. PSD, kills the constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan.forms import total
+    >>> y, codes = np.array([1.0, 3.0, 3.5]), np.array([0, 0, 1])
+    >>> round(float(y @ (total(codes) @ y)), 3)
+    3.5
+    """
     return scatter_form("total", classes, _total, kills_constant=True)
 
 

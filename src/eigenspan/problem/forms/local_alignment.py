@@ -164,6 +164,15 @@ def tangent_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Arr
 
     ``N_i N_iᵀ = I − 11ᵀ/m − U_i U_iᵀ`` with U_i the leading d left singular vectors of the centred neighbourhood.
     Cost O(n(k²D + k³)).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from eigenspan import KNN
+    >>> from eigenspan.forms import tangent_alignment
+    >>> X, _ = make_swiss_roll(100, random_state=0)
+    >>> tangent_alignment(X, KNN(8).build(X).lists(), 2).psd
+    True
     """
     check_local(graph, points, d, d + 1, "LTSA")
     shape = Blocks(-np.ones(d), own=1.0, others=1.0, level=-1.0)
@@ -188,6 +197,15 @@ def hessian_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Arr
 
     N_i holds the d(d+1)/2 quadratic monomials of the tangent coordinates, orthogonalised against 1 and the coordinates.
     Cost O(n(k²D + k d⁴)).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from eigenspan import KNN
+    >>> from eigenspan.forms import hessian_alignment
+    >>> X, _ = make_swiss_roll(100, random_state=0)
+    >>> hessian_alignment(X, KNN(8).build(X).lists(), 2).psd
+    True
     """
     quadratic = d * (d + 1) // 2
     check_local(graph, points, d, d + quadratic, "Hessian LLE")
@@ -231,6 +249,15 @@ def modified_alignment(
 
     where L holds the leading eigenvectors: they are few, and well determined even if V is not. In a rank-deficient neighbourhood
     eigenvectors without variance belong to V.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from eigenspan import KNN
+    >>> from eigenspan.forms import modified_alignment
+    >>> X, _ = make_swiss_roll(100, random_state=0)
+    >>> modified_alignment(X, KNN(8).build(X).lists(), 2).psd
+    True
     """
     check_local(graph, points, d, d + 1, "Modified LLE")
     planes = OpenPlanes()

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from ..._types import Array, Index, Matrix
 from ...errors import InputError
-from ...graphs.class_graphs import class_indicator
+from ...graphs.class_graphs import class_codes, class_indicator
 from ...graphs.neighbours.graph import NeighbourGraph
 from ...graphs.weights.path_similarity import MergeTree, PathSimilarity
 from ...graphs.weights.rules import Bindable, affinity, as_weights
@@ -45,7 +45,16 @@ def counted(W: sp.csr_array, masses: Array | None) -> sp.csr_array:
 
 
 def laplacian(W: Matrix) -> Form:
-    """Return ``L = diag(W1) − W``, n×n. Symmetric, L1 = 0; PSD if no weight is negative."""
+    """Return ``L = diag(W1) − W``, n×n. Symmetric, L1 = 0; PSD if no weight is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan.forms import laplacian
+    >>> laplacian(np.array([[0.0, 2.0], [2.0, 0.0]])).to_dense()
+    array([[ 2., -2.],
+           [-2.,  2.]])
+    """
     if isinstance(W, Form):
         L = diagonal(degrees(W)) - W
         positive = _nowhere_negative(W)
@@ -72,7 +81,15 @@ def _nowhere_negative(W: Form) -> bool:
 
 
 def degree(W: Matrix) -> Form:
-    """Return ``diag(W1)``, n×n. PSD if no degree is negative; does not kill the constant."""
+    """Return ``diag(W1)``, n×n. PSD if no degree is negative; does not kill the constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan.forms import degree
+    >>> degree(np.array([[0.0, 2.0], [2.0, 0.0]])).diagonal()
+    array([2., 2.])
+    """
     return diagonal(degrees(W))
 
 
@@ -80,7 +97,19 @@ def class_graph(codes: Index) -> Form:
     """Return the affinity ``H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37] as a form of rank c: weights 1/n_k within class k, zero across.
 
     PSD, a projector; unlabelled points have no weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan.forms import class_graph
+    >>> codes = np.array([0, 0, 1, -1])  # the last row has no label
+    >>> class_graph(codes).to_dense().round(1)
+    array([[0.5, 0.5, 0. , 0. ],
+           [0.5, 0.5, 0. , 0. ],
+           [0. , 0. , 1. , 0. ],
+           [0. , 0. , 0. , 0. ]])
     """
+    codes = class_codes(codes)
     G = class_indicator(codes)
     return Form(codes.size, low_rank=(G, np.ones(G.shape[1])), psd=True)
 

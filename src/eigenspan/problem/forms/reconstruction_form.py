@@ -13,6 +13,16 @@ def reconstruction(W: Matrix, masses: Array | None = None) -> Form:
     """Return ``M = (I − W)ᵀ diag(masses) (I − W)``, n×n, for sparse weights, stored as a factor. PSD; M1 = 0 if rows of W sum to one.
 
     ``masses=None`` means one for every sample.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from eigenspan import KNN
+    >>> from eigenspan.forms import reconstruction
+    >>> from eigenspan.graphs import reconstruction_weights
+    >>> X, _ = make_swiss_roll(100, random_state=0)
+    >>> reconstruction(reconstruction_weights(X, KNN(8).build(X).lists())).kills_constant
+    True
     """
     W = sp.csr_array(W)
     sums = np.asarray(W.sum(axis=1)).ravel()
