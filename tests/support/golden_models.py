@@ -105,6 +105,7 @@ MODES: dict[str, tuple[Any, Any, Any]] = {
     "local scaling": (lambda: es.LaplacianEigenmaps(2, weights=es.LocalScaling(4)), X, None),
     "powered": (lambda: es.LaplacianEigenmaps(2, weights=es.Powered("heat", 2.0)), X, None),
     "paths": (lambda: es.LPP(2, weights=es.PathSimilarity()), X, None),
+    "two graphs": (lambda: es.GraphEmbeddingFramework(2, intrinsic="allies", penalty="rivals"), X, Y),
     "trace problem": (lambda: es.TraceReducer(2, minimise="class_laplacian", unit="total"), X, Y),
     "compressed columns": (lambda: es.Isomap(2, graph=sp.csc_array(kneighbors_graph(X, 9, mode="distance"))), X, None),
     "coordinates": (lambda: es.Isomap(2, graph=sp.coo_matrix(kneighbors_graph(X, 9, mode="distance"))), X, None),

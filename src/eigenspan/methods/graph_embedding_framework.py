@@ -140,7 +140,7 @@ class GraphEmbeddingFramework(Composed):
 
     _input: ClassVar[Input] = Input(pairs=kernel_of_basis, y=_labels_of_graphs, idle=_refuse_idle_graphs)
 
-    def _posed(self, basis: Samples | Features, forms: Forms) -> Posed:
+    def _stated(self, basis: Samples | Features, forms: Forms) -> Posed:
         L = total_of([(a, forms.get(form)) for a, form in self._laplacians("intrinsic", forms)])
         settings = {**self._settings(forms), "unit": self._unit(forms)}
         if self.sense == "max":

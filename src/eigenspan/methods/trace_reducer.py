@@ -146,7 +146,7 @@ def _refuse_idle(estimator: TraceReducer) -> None:
 
 
 class Composed(SpectralReducer):
-    """A trace problem of given forms in a basis that the user chooses: ``_posed(basis, forms) -> Posed``.
+    """A trace problem of given forms in a basis that the user chooses: ``_stated(basis, forms) -> Posed``.
 
     Parameters
     ----------
@@ -197,8 +197,8 @@ class Composed(SpectralReducer):
     components_: Array = attribute()
     mean_: Array = attribute()
 
-    #: ``_posed(basis, forms)`` returns the problem.
-    _posed: ClassVar[Callable[..., Posed]]
+    #: ``_stated(basis, forms)`` returns the problem.
+    _stated: ClassVar[Callable[..., Posed]]
 
     def _fit(self, sample: Sample) -> Fitted:
         if self.basis != "samples":
@@ -218,7 +218,7 @@ class Composed(SpectralReducer):
         forms = Forms(self, sample.x.values, sample.x.masses, whole)
         forms._graph = graph
         basis = Samples(sample.n, barycentric(graph, sample.x), sample.x.masses)
-        return self._posed(basis, forms)
+        return self._stated(basis, forms)
 
     def _pose(self, sample: Sample) -> Posed:
         if self.basis == "kernel":
@@ -229,7 +229,7 @@ class Composed(SpectralReducer):
             basis = Features.linear(sample.x.values)
         points = basis.Z if self.basis == "kernel" else sample.x.values
         check_given(self.graph, points)
-        return self._posed(basis, Forms(self, points, None, sample, basis))
+        return self._stated(basis, Forms(self, points, None, sample, basis))
 
     def _settings(self, forms: Forms) -> dict[str, Any]:
         """Return the ridge and the scale, for `pose`."""
@@ -325,7 +325,7 @@ class TraceReducer(Composed):
 
     _input: ClassVar[Input] = Input(pairs=kernel_of_basis, y=_labels_of_forms, idle=_refuse_idle)
 
-    def _posed(self, basis: Samples | Features, forms: Forms) -> Posed:
+    def _stated(self, basis: Samples | Features, forms: Forms) -> Posed:
         given = isinstance(self.unit, str) and self.unit in ("embedding", "projection")
         unit: Any = self.unit if given else forms.get(self.unit)
         settings = {**self._settings(forms), "unit": unit}
