@@ -179,7 +179,7 @@ class PairCosts(CostProjection):
 
     def _pose(self, sample: Sample) -> Posed:
         refuse_class_graph(self)
-        features = features_of(self, sample)
+        features = features_of(self, sample).about(centring(sample.n))
         points = self._points(features, sample)
         codes = np.full(sample.n, -1) if sample.y is None else sample.y.codes
         named = NamedCosts(points, codes, self)
@@ -188,7 +188,7 @@ class PairCosts(CostProjection):
         near = self._costs_of_all(named, sample)
         if _is_name(self.unit, "degree"):
             unit = self._degrees(near)
-        basis = features.about(unit if isinstance(unit, Form) else centring(sample.n))
+        basis = features.about(unit) if isinstance(unit, Form) and not unit.kills_constant else features
         smooth = None if near is None or not self.gamma else basis.restrict(laplacian(near))
         return self._combined(basis, basis.restrict(laplacian(labelled)), smooth, self._restricted(basis, unit, sample))
 
