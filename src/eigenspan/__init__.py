@@ -2,6 +2,7 @@
 
 Methods
     variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis, PDDP
+    pursuit         ProjectionPursuit, ProjectionPursuitRegression, KernelICA, PrincipalCurve
     distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap, OrdinalIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, ConformalEigenmaps, NPP, ONPP
@@ -49,6 +50,7 @@ from .methods.discriminant.margins import SSDNE, SSMFA
 from .methods.distances import ClassicalMDS, Isomap, KernelIsomap, LandmarkIsomap, LandmarkMDS, OrdinalIsomap
 from .methods.external import External
 from .methods.laplacian import LPP, OLPP, CommuteTimeEmbedding, DiffusionMap, LaplacianEigenmaps, SpectralClustering
+from .methods.pursuit import KernelICA, PrincipalCurve, ProjectionPursuit, ProjectionPursuitRegression
 from .methods.reconstruction import LLE, NPP, ONPP, ConformalEigenmaps
 from .methods.registry import find, make
 from .methods.semi_supervised import (
@@ -230,6 +232,7 @@ __all__ = [
     "Isomap",
     "Kernel",
     "KernelCCA",
+    "KernelICA",
     "KernelIsomap",
     "KernelLearner",
     "KernelPCA",
@@ -253,6 +256,9 @@ __all__ = [
     "OrientedPCA",
     "PathSimilarity",
     "Powered",
+    "PrincipalCurve",
+    "ProjectionPursuit",
+    "ProjectionPursuitRegression",
     "Radius",
     "ReconstructionKernel",
     "RegularizedSearch",

@@ -21,6 +21,7 @@ from . import (  # noqa: F401 -- importing a family adds its methods to ROWS
     discriminant,
     distances,
     laplacian,
+    pursuit,
     reconstruction,
     semi_supervised,
     sufficient,

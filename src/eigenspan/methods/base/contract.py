@@ -336,7 +336,7 @@ def told(estimator: SpectralReducer, posed: Posed, number: Callable[[], tuple[in
     return replace(posed, axes=d).having(n_components_=d, spectrum_=spectrum)
 
 
-def _is_linear(estimator: LinearReducer) -> bool:
+def _is_linear(estimator: Projection) -> bool:
     """Raise AttributeError if a kernel is used: then there is no inverse_transform."""
     if getattr(estimator, "kernel", None) is not None:
         raise AttributeError(
@@ -374,17 +374,8 @@ def refuse_idle(estimator: FeatureReducer) -> None:
         )
 
 
-class LinearReducer(SpectralReducer):
+class Projection(Reducer):
     """Methods whose map may be linear in the features: adds ``components_`` (d, D), ``mean_`` and ``inverse_transform``.
-
-    Parameters
-    ----------
-    reduce
-        Number of principal axes of X to keep before the method is fitted: for undersampled data, and for sparse X with very
-        many columns. The method is then fitted to the centred coordinates along these axes, as in a pipeline after PCA.
-        Neighbours, distances and weights are computed from these coordinates too, unless `graph` is a graph that you give.
-        ``components_`` and ``transform`` still refer to the columns of X. A number above the rank of X keeps all axes
-        (``diagnostics_["reduced_to"]``). None keeps X as it is.
 
     Attributes
     ----------
@@ -393,8 +384,6 @@ class LinearReducer(SpectralReducer):
     mean_ : ndarray of shape (n_features,)
         The point of the input space that is mapped to the origin of the embedding.
     """
-
-    reduce: Count | None = None
 
     components_: Array = attribute()
     mean_: Array = attribute()
@@ -414,6 +403,22 @@ class LinearReducer(SpectralReducer):
         check_is_fitted(self)
         back = Linear(np.asarray(np.linalg.pinv(self.components_)).T, self.mean_)
         return back.lazily(Y) if is_lazy(Y) else back(check_embedded(Y, self.components_.shape[0]))
+
+
+class LinearReducer(Projection, SpectralReducer):
+    """Spectral methods whose map may be linear in the features.
+
+    Parameters
+    ----------
+    reduce
+        Number of principal axes of X to keep before the method is fitted: for undersampled data, and for sparse X with very
+        many columns. The method is then fitted to the centred coordinates along these axes, as in a pipeline after PCA.
+        Neighbours, distances and weights are computed from these coordinates too, unless `graph` is a graph that you give.
+        ``components_`` and ``transform`` still refer to the columns of X. A number above the rank of X keeps all axes
+        (``diagnostics_["reduced_to"]``). None keeps X as it is.
+    """
+
+    reduce: Count | None = None
 
 
 @dataclass(frozen=True, eq=False)
