@@ -17,11 +17,13 @@ import numpy as np
 from scipy.interpolate import BSpline
 from scipy.optimize import brentq
 
-from .._types import Array
+from .._types import Array, Sparse, is_sparse
 from .eigen import dense
 
 #: Largest number of intervals between knots; fewer, but this many per degree of freedom, serve smooth functions as well.
 _INTERVALS, _PER_DEGREE = 50, 4
+#: Up to this many points, the table of B-splines is dense, which is faster.
+_FEW = 5000
 #: Range of the logarithm of λ relative to its unit.
 _RANGE = 40.0
 
@@ -81,14 +83,19 @@ def fit_spline(t: Array, Y: Array, df: float, *, period: float | None = None) ->
     breaks = _breaks(t, period, min(_INTERVALS, max(10, int(np.ceil(_PER_DEGREE * df)))))
     knots = _knots(breaks, period)
     B = BSpline.design_matrix(np.clip(t, breaks[0], breaks[-1]), knots, 3)
+    B = B.toarray() if t.size <= _FEW else B
     P = _penalty(knots, breaks)
     fold = np.eye(knots.size - 4)
     if period is not None:  # the last three B-splines are the first three
         fold = fold[:, :-3]
         fold[-3:, :3] = np.eye(3)
-    A = dense.symmetric(fold.T @ (B.T @ B).toarray() @ fold)
+    A = dense.symmetric(fold.T @ _dense(B.T @ B) @ fold)
     coef = _solve(A, dense.symmetric(fold.T @ P @ fold), fold.T @ (B.T @ Y), df)
     return Spline(knots, fold @ coef, period is not None)
+
+
+def _dense(M: Array | Sparse) -> Array:
+    return M.toarray() if is_sparse(M) else np.asarray(M)
 
 
 def _breaks(t: Array, period: float | None, most: int) -> Array:

@@ -14,17 +14,14 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from ..._types import Array
 from ...numerics.factor.pivoted import pivoted_cholesky
 
 #: Share of the trace of a kernel matrix that its factor may miss, in gradients and in rotations, and largest number of columns.
 _LEFT_OUT, _COARSE, _COLUMNS = 1e-7, 1e-4, 100
-#: Angles at which the dependence of a pair is measured before the best is refined.
+#: Angles at which the dependence of a pair is measured; descent refines the best.
 _ANGLES = 16
-#: Gain of a rotation, relative to the dependence of the pair, below which it is not made.
-_GAIN = 1e-4
 
 
 def kernel_factor(y: Array, sigma: float, left_out: float = _LEFT_OUT) -> Array:
@@ -73,7 +70,7 @@ class Dependence:
         return (float(squares.sum()) - own) / 2 * scale, self.Z.T @ slopes * (-2 * scale / self.sigma**2)
 
     def rotated(self, V: Array, sweeps: int) -> Array:
-        """Return V after sweeps of rotations in the planes of two projections, each to the angle of least dependence of the two."""
+        """Return V after rotations in the planes of two projections, each to the best of some angles, until no angle is better."""
         Y, V = self.Z @ V, V.copy()
         d = V.shape[1]
         for _ in range(sweeps):
@@ -89,14 +86,10 @@ class Dependence:
         return V
 
     def _best_angle(self, y: Array, z: Array) -> float:
-        """Return the angle of least dependence; 0 if no other is clearly better. The dependence has the period π/2."""
-
-        def at(angle: float) -> float:
-            c, s = np.cos(angle), np.sin(angle)
-            return hsic_of_pair(c * y + s * z, c * z - s * y, self.sigma, _COARSE)
-
-        step = np.pi / 2 / _ANGLES
-        values = [at(k * step) for k in range(_ANGLES)]
-        best = int(np.argmin(values)) * step
-        found = minimize_scalar(at, bounds=(best - step, best + step), method="bounded", options={"xatol": 1e-3})
-        return float(found.x) if found.fun < values[0] * (1 - _GAIN) else 0.0
+        """Return the angle of least dependence among multiples of π/32. The dependence has the period π/2."""
+        angles = np.arange(_ANGLES) * (np.pi / 2 / _ANGLES)
+        values = [
+            hsic_of_pair(c * y + s * z, c * z - s * y, self.sigma, _COARSE)
+            for c, s in zip(np.cos(angles), np.sin(angles), strict=True)
+        ]
+        return float(angles[np.argmin(values)])

@@ -36,7 +36,7 @@ class KernelICA(WhiteProjection):
     ends with L-BFGS descent on the orthogonal matrices, with analytic gradients. Kernels are represented by incomplete Cholesky
     factors of some q = 20 columns.
 
-    Cost: O(nD²q²) per step of the descent, and for each of D(D − 1)/2 pairs some thirty evaluations of O(nq²) per sweep; O(nDq) memory.
+    Cost: O(nD²q²) per step of the descent, and for each of D(D − 1)/2 pairs 16 evaluations of O(nq²) per sweep; O(nDq) memory.
 
     Parameters
     ----------

@@ -168,8 +168,9 @@ class PrincipalCurve(Reducer):
         """Return the parameter of each row at the start: a coordinate, or the angle in the plane of two of them for a closed curve."""
         wanted = 2 if self.closed else 1
         if self.start is None:
-            U, lengths, V = dense.principal_axes(X)
-            Y = U * lengths @ orientation_of(lengths**2, V)
+            U, lengths, _ = dense.principal_axes(X)
+            Y = U * lengths
+            Y = Y @ orientation_of(lengths**2, Y)
         else:
             Y = np.asarray(clone(self.start).fit_transform(given), dtype=np.float64)
             Y = Y.reshape(len(X), -1) - Y.mean(axis=0)

@@ -16,7 +16,7 @@ from ..._parameters import Count, Tolerance, attribute
 from ..._types import Array, TableLike
 from ...data import Input, Numbers, Points, Sample
 from ...data.y import Targets
-from ...errors import ConvergenceWarning, LabelError, warn
+from ...errors import ConvergenceWarning, warn
 from ...numerics.eigen import dense
 from ...numerics.penalised_spline import Spline, fit_spline
 from ...problem import Fitted
@@ -36,7 +36,10 @@ _DAMPING = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """One term: a direction v in white coordinates and a smooth function of ``z'v``, with the mean squared residual it leaves."""
+    """One term: a direction v in white coordinates and smooth functions of ``z'v``, one for each response.
+
+    `values` (n, q) are those of the functions at the rows, and `loss` is the mean squared residual that they leave.
+    """
 
     v: Array
     function: Spline
@@ -44,18 +47,18 @@ class Ridge:
     loss: float
 
     @staticmethod
-    def of(Z: Array, r: Array, v: Array, df: float) -> Ridge:
-        """Return the term along v with the smooth function fitted to r."""
+    def of(Z: Array, R: Array, v: Array, df: float) -> Ridge:
+        """Return the term along v with the smooth functions fitted to R (n, q)."""
         t = Z @ v
-        function = fit_spline(t, r[:, None], df)
-        values = function(t)[:, 0]
-        return Ridge(v, function, values, float(np.mean((r - values) ** 2)))
+        function = fit_spline(t, R, df)
+        values = function(t)
+        return Ridge(v, function, values, float(np.mean((R - values) ** 2)))
 
-    def improved(self, Z: Array, r: Array, df: float, tol: float) -> Ridge:
+    def improved(self, Z: Array, R: Array, df: float, tol: float) -> Ridge:
         """Return the term after damped Gauss–Newton steps of its direction, each of which lowers the squared residual."""
         term = self
         for _ in range(_STEPS):
-            better = term._step(Z, r, df)
+            better = term._step(Z, R, df)
             if better is None:
                 return term
             settled, term = term.loss - better.loss <= tol * term.loss, better
@@ -63,16 +66,16 @@ class Ridge:
                 return term
         return term
 
-    def _step(self, Z: Array, r: Array, df: float) -> Ridge | None:
+    def _step(self, Z: Array, R: Array, df: float) -> Ridge | None:
         """Return a term of lower loss near this one; None if there is none."""
-        J = self.function(Z @ self.v, 1) * Z
-        G = J.T @ J
+        slopes = self.function(Z @ self.v, 1)
+        G = (Z.T * np.sum(slopes**2, axis=1)) @ Z
         G.flat[:: len(G) + 1] += _DAMPING * np.trace(G) / len(G) + np.finfo(float).tiny
-        change = la.solve(G, J.T @ (r - self.values), assume_a="pos")
+        change = la.solve(G, Z.T @ np.sum(slopes * (R - self.values), axis=1), assume_a="pos")
         change -= self.v * (self.v @ change)
         for halving in range(_HALVINGS):
             v = self.v + change * 0.5**halving
-            moved = Ridge.of(Z, r, v / np.linalg.norm(v), df)
+            moved = Ridge.of(Z, R, v / np.linalg.norm(v), df)
             if moved.loss < self.loss:
                 return moved
         return None
@@ -89,7 +92,7 @@ class ProjectionPursuitRegression(RegressorMixin, WhiteProjection):
     The directions :math:`v_k` and the ridge functions :math:`f_k` minimise the squared residuals [S3, §3]. Use it where a number depends
     on a few linear combinations of many features, in a way that is not known. ``transform`` gives the projections, ``predict`` the
     response, and ``ridge_functions_`` the functions, which show what the dependence looks like. The directions of two terms may
-    be correlated: the terms share what they explain.
+    be correlated: the terms share what they explain. Several responses share the directions; each has functions of its own.
 
     Terms are added one at a time. A direction is improved by Gauss–Newton steps from the best of several starts (the
     linear regression, the directions of largest curvature, and random ones), with a spline of `df` degrees of freedom as ridge function.
@@ -115,13 +118,15 @@ class ProjectionPursuitRegression(RegressorMixin, WhiteProjection):
     Attributes
     ----------
     ridge_functions_ : list of Spline
-        The functions of the terms: called with an array of projections of shape (m,), each returns values of shape (m, 1).
-    intercept_ : float
+        The functions of the terms: called with an array of projections of shape (m,), each returns values of shape (m, n_targets).
+    intercept_ : ndarray of shape (n_targets,)
         a, the mean of the response. The functions have mean zero over the rows.
+    y_ndim_ : int
+        Number of dimensions of y, which are those of a prediction.
     importances_ : ndarray of shape (n_components,)
-        Standard deviation of each term over the rows, largest first.
+        Root mean square of each term over the rows, with every response in units of its standard deviation; largest first.
     path_ : ndarray
-        Mean squared residual as a share of the variance of y: at first, and after every addition and round.
+        Mean squared residual as a share of the variance of y (mean over the responses): at first, and after every addition and round.
     n_iter_ : int
         Number of rounds of back-fitting.
 
@@ -149,7 +154,8 @@ class ProjectionPursuitRegression(RegressorMixin, WhiteProjection):
     max_iter: Count = 50
 
     ridge_functions_: list[Spline] = attribute()
-    intercept_: float = attribute()
+    intercept_: Array = attribute()
+    y_ndim_: int = attribute()
     importances_: Array = attribute()
     path_: Array = attribute()
     n_iter_: int = attribute()
@@ -157,21 +163,22 @@ class ProjectionPursuitRegression(RegressorMixin, WhiteProjection):
     _input: ClassVar[Input] = replace(WhiteProjection._input, y=Targets())
 
     def _fit(self, sample: Sample[Points, Numbers]) -> Fitted:
-        y = _one_column(sample.y)
         white, known = self._white(sample), sample.y.known
+        y = sample.y.values[known]
         rng = np.random.default_rng(seed_of(self.random_state))
-        Z, level, unit = white.Z[known], float(y.mean()), float(y.std())
+        Z, level, unit = white.Z[known], y.mean(axis=0), _deviations(y)
         with stage("regression"):
             terms, path, rounds = self._terms(Z, (y - level) / unit, rng)
-        terms.sort(key=lambda term: -float(np.std(term.values)))
+        terms.sort(key=lambda term: -_size(term.values))
         fitted, sign = projected(white, np.column_stack([term.v for term in terms]))
-        functions = [_centred(term, s, unit) for term, s in zip(terms, sign, strict=True)]
+        functions = [_in_units(term, s, unit) for term, s in zip(terms, sign, strict=True)]
         return fitted.having(
             ridge_functions_=functions,
             intercept_=level,
-            importances_=np.array([unit * float(np.std(term.values)) for term in terms]),
+            y_ndim_=np.ndim(sample.given),
+            importances_=np.array([_size(term.values) for term in terms]),
             path_=np.array(path),
-            n_iter_=rounds,
+            n_iter_=max(1, rounds),
         )
 
     def _terms(self, Z: Array, y: Array, rng: np.random.Generator) -> tuple[list[Ridge], list[float], int]:
@@ -181,17 +188,19 @@ class ProjectionPursuitRegression(RegressorMixin, WhiteProjection):
             starts = sorted(self._starts(Z, left, rng), key=lambda term: term.loss)[: self.n_restarts]
             best = min((term.improved(Z, left, self.df, self.tol) for term in starts), key=lambda term: term.loss)
             terms, left = [*terms, best], left - best.values
-            path.append(float(np.mean(left**2)))
+            path.append(best.loss)
             count, left = self._backfit(Z, terms, left, path)
             rounds += count
         return terms, path, rounds
 
     def _starts(self, Z: Array, left: Array, rng: np.random.Generator) -> list[Ridge]:
-        """Return terms along the linear regression, the largest curvatures, and random directions."""
-        values, Q = dense.eigenpairs(dense.symmetric((Z.T * left) @ Z))
-        curved = Q[:, np.argsort(-np.abs(values), kind="stable")[:_CURVED]]
+        """Return terms along the linear regressions, the largest curvatures, and random directions."""
+        hessians = [(Z.T * column) @ Z for column in left.T]
+        squares = sum((H @ H for H in hessians[1:]), hessians[0] @ hessians[0])
+        curved = dense.eigenpairs(dense.symmetric(squares), None, "max")[1][:, :_CURVED]
+        linear = dense.singular_vectors(Z.T @ left)[0][:, :_CURVED]
         random = Z.T @ rng.standard_normal((len(Z), _TRIED * self.n_restarts))
-        tried = np.column_stack([Z.T @ left, curved, random])
+        tried = np.column_stack([linear, curved, random])
         lengths = np.linalg.norm(tried, axis=0)
         return [Ridge.of(Z, left, v / length, self.df) for v, length in zip(tried.T, lengths, strict=True) if length]
 
@@ -224,29 +233,31 @@ class ProjectionPursuitRegression(RegressorMixin, WhiteProjection):
 
         Returns
         -------
-        ndarray of shape (n_points,)
+        ndarray of shape (n_points,) or (n_points, n_targets)
         """
         check_is_fitted(self)
         Y = np.asarray(self._mapped(X), dtype=np.float64)
-        terms = [f(y)[:, 0] for f, y in zip(self.ridge_functions_, Y.T, strict=True)]
-        return self.intercept_ + np.sum(terms, axis=0)
+        terms = [f(y) for f, y in zip(self.ridge_functions_, Y.T, strict=True)]
+        found = self.intercept_ + np.sum(terms, axis=0)
+        return np.asarray(found[:, 0] if self.y_ndim_ == 1 else found)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
+        tags.target_tags.multi_output = True
         return tags
 
 
-def _one_column(y: Numbers) -> Array:
-    """Return the known responses; raise for several columns."""
-    if y.values.shape[1] > 1:
-        raise LabelError(
-            f"y has {y.values.shape[1]} columns, and ProjectionPursuitRegression predicts one number: fit one model for each column."
-        )
-    return y.values[y.known, 0]
+def _size(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2)))
 
 
-def _centred(term: Ridge, sign: float, unit: float) -> Spline:
-    """Return the function of a term in the units of y, along the direction times its sign."""
+def _deviations(y: Array) -> Array:
+    """Return the standard deviation of each response; 1 for a constant one."""
+    spread = y.std(axis=0)
+    return np.where(spread > 0, spread, 1.0)
+
+
+def _in_units(term: Ridge, sign: float, unit: Array) -> Spline:
+    """Return the functions of a term in the units of y, along the direction times its sign."""
     function = replace(term.function, coef=term.function.coef * unit)  # a spline fit keeps the mean, which is zero
     return function if sign > 0 else function.mirrored()

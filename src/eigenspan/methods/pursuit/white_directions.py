@@ -48,7 +48,7 @@ class WhiteProjection(Projection):
             n, r = sample.n, basis.dim
             if r == 0:
                 raise DimensionError(f"All {n} rows coincide: there are no dimensions to show.")
-            if r >= n - 1:
+            if r >= max(n - 1, 2):
                 raise DimensionError(
                     f"{n} rows span {r} dimensions, as many as they can: in white coordinates all of them are equally far apart, and "
                     f"every direction can be found whatever the data are. Keep fewer principal axes: reduce={max(1, n // 5)}, say."

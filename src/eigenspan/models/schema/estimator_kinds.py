@@ -259,7 +259,17 @@ def _scores(found: Parts, sizes: Sizes) -> None:
             raise SchemaError(f"{m} decision values do not fit {c} classes")
 
 
+def _ridges(found: Parts, sizes: Sizes) -> None:
+    """Check that there is one ridge function per axis, with a value for every response."""
+    if "ridge_functions_" not in found:
+        return
+    functions, axes, q = found["ridge_functions_"], found.get("components_", ()), len(found.get("intercept_", ()))
+    if len(functions) != len(axes) or any(f.coef.shape[1] != q for f in functions):
+        raise SchemaError(f"{len(functions)} ridge functions do not fit {len(axes)} axes and {q} responses")
+
+
 _SPECIAL: dict[str, dict[str, Any]] = {
+    "ProjectionPursuitRegression": {"relation": _ridges},
     "PDDP": {"relation": _splits},
     "KernelLearner": {"relation": _scores, "unstored": ("svm_",)},
     "LDA": {"relation": _scores},
