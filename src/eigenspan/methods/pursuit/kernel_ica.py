@@ -16,7 +16,7 @@ from ..base.table import method
 from .hsic_contrast import Dependence
 from .projection_indices import negentropy
 from .projection_pursuit import Search
-from .white_directions import WhiteProjection, projected
+from .white_directions import WhiteProjection, projected, refuse_few_rows
 
 
 @method("pursuit", "min HSIC of all pairs", "covariance", "n D² q² per step", "S3 §3.1", "kica")
@@ -91,6 +91,7 @@ class KernelICA(WhiteProjection):
 
     def _fit(self, sample: Sample[Points, None]) -> Fitted:
         white, rng = self._white(sample), np.random.default_rng(seed_of(self.random_state))
+        refuse_few_rows(sample.n, white.dim)
         dependence = Dependence(white.Z, self.width)
         with stage("start"):
             V = Search(negentropy, 3, 1e-4, 50).directions(white.Z, white.dim, rng).V

@@ -19,7 +19,7 @@ from ...problem import Fitted
 from ...problem.spectrum import seed_of
 from ..base.table import method
 from .projection_indices import Index, index_of
-from .white_directions import WhiteProjection, projected, whitener_of
+from .white_directions import WhiteProjection, projected, refuse_few_rows, whitener_of
 
 IndexName = Literal["negentropy", "kurtosis", "friedman", "holes", "central-mass"]
 #: Random directions that are tried for every start, of which the best are kept.
@@ -205,6 +205,7 @@ class ProjectionPursuit(WhiteProjection):
 
     def _fit(self, sample: Sample[Points, None]) -> Fitted:
         white, rng = self._white(sample), np.random.default_rng(seed_of(self.random_state))
+        refuse_few_rows(sample.n, white.dim)
         search = Search(index_of(self.index), self.n_restarts, self.tol, self.max_iter)
         with stage("search"):
             found = search.directions(white.Z, self.n_components, rng)

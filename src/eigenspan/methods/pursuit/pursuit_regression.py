@@ -175,7 +175,7 @@ class ProjectionPursuitRegression(RegressorMixin, WhiteProjection):
         return fitted.having(
             ridge_functions_=functions,
             intercept_=level,
-            y_ndim_=np.ndim(sample.given),
+            y_ndim_=np.asarray(sample.given).ndim,
             importances_=np.array([_size(term.values) for term in terms]),
             path_=np.array(path),
             n_iter_=max(1, rounds),

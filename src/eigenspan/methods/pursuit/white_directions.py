@@ -48,11 +48,6 @@ class WhiteProjection(Projection):
             n, r = sample.n, basis.dim
             if r == 0:
                 raise DimensionError(f"All {n} rows coincide: there are no dimensions to show.")
-            if r >= max(n - 1, 2):
-                raise DimensionError(
-                    f"{n} rows span {r} dimensions, as many as they can: in white coordinates all of them are equally far apart, and "
-                    f"every direction can be found whatever the data are. Keep fewer principal axes: reduce={max(1, n // 5)}, say."
-                )
             white = basis.along(whitener_of(basis.Z))
         if self.n_components > white.dim:
             raise DimensionError(
@@ -60,6 +55,15 @@ class WhiteProjection(Projection):
             )
         note(rank=white.dim)
         return white
+
+
+def refuse_few_rows(n: int, r: int) -> None:
+    """Raise if n rows span r dimensions, as many as they can: the search would find any direction."""
+    if r >= max(n - 1, 2):
+        raise DimensionError(
+            f"{n} rows span {r} dimensions, as many as they can: in white coordinates all of them are equally far apart, and "
+            f"every direction can be found whatever the data are. Keep fewer principal axes: reduce={max(1, n // 5)}, say."
+        )
 
 
 def whitener_of(Z: Array) -> Array:
