@@ -21,7 +21,7 @@ from ...numerics.eigen import dense
 from ...numerics.penalised_spline import fit_spline
 from ...numerics.polyline import nearest_on_polyline
 from ...problem import Fitted, Map
-from ...problem.orientation import orientation_of, sign_of
+from ...problem.spectrum import orientation_of, sign_of
 from ..base.contract import Reducer, check_embedded
 from ..base.table import besides
 

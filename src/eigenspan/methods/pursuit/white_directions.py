@@ -16,7 +16,7 @@ from ...data import Input, Sample
 from ...errors import DimensionError
 from ...numerics.eigen import dense
 from ...problem import Features, Fitted, Map
-from ...problem.orientation import sign_of
+from ...problem.spectrum import sign_of
 from ..base.contract import Components, Projection
 
 
