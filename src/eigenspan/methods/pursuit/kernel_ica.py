@@ -12,7 +12,7 @@ from ...errors import ConvergenceWarning, warn
 from ...numerics.descent.stiefel import Descent, minimise_on_stiefel
 from ...problem import Fitted
 from ...problem.spectrum import seed_of
-from ..base.table import method
+from ..base.table import known_as, method
 from .hsic_contrast import Dependence
 from .projection_indices import negentropy
 from .projection_pursuit import Search
@@ -20,6 +20,10 @@ from .white_directions import WhiteProjection, projected, refuse_few_rows
 
 
 @method("pursuit", "min HSIC of all pairs", "covariance", "n D² q² per step", "S3 §3.1", "kica")
+@known_as(
+    "Kernel independent component analysis",
+    "ICA by HSIC; kernel ICA; independent sources by kernels; contrast function; unmixing",
+)
 class KernelICA(WhiteProjection):
     """Independent component analysis by a kernel measure of dependence.
 

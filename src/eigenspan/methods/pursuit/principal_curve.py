@@ -23,7 +23,7 @@ from ...numerics.polyline import nearest_on_polyline
 from ...problem import Fitted, Map
 from ...problem.spectrum import orientation_of, sign_of
 from ..base.contract import Reducer, check_embedded
-from ..base.table import besides
+from ..base.table import besides, known_as
 
 #: Degrees of freedom of each coordinate: 2 is a straight line.
 Freedom = Annotated[float, Interval(Real, 2, None, closed="left")]
@@ -71,6 +71,11 @@ class CurveRows:
 
 
 @besides("pursuit", "min squared distances to a curve", "arc length", "samples", "none", "n D per step", "S3 §5.1")
+@known_as(
+    "Principal curve",
+    "principal curves; method of principal curves; nonlinear principal component; self-consistent curve; Hastie and Stuetzle",
+    {"closed=True": "closed principal curve"},
+)
 class PrincipalCurve(Reducer):
     """Principal curve: a smooth curve through the middle of the points.
 

@@ -17,7 +17,7 @@ from ...numerics.descent.stiefel import minimise_on_stiefel
 from ...numerics.eigen import dense
 from ...problem import Fitted
 from ...problem.spectrum import seed_of
-from ..base.table import method
+from ..base.table import known_as, method
 from .projection_indices import Index, index_of
 from .white_directions import WhiteProjection, projected, refuse_few_rows, whitener_of
 
@@ -120,6 +120,19 @@ def p_values(values: Array, under_normality: Array) -> Array:
 
 
 @method("pursuit", "max non-normality", "covariance", "n D² + n D per step", "S3 §3", "pp")
+@known_as(
+    "Projection pursuit",
+    "least normal directions; non-Gaussian projections; non-normality; interesting projections; exploratory projection pursuit; "
+    "non-Gaussian component analysis; deflation",
+    {
+        "index='negentropy'": "negentropy; maximum negentropy",
+        "index='kurtosis'": "maximum kurtosis; fourth moments",
+        "index='friedman'": "Friedman's index; Legendre index",
+        "index='holes'": "index of holes",
+        "index='central-mass'": "index of central mass",
+        "n_draws=99": "significance of projections; p-values of projection pursuit",
+    },
+)
 class ProjectionPursuit(WhiteProjection):
     """Projection pursuit: the directions along which the points are least normally distributed.
 

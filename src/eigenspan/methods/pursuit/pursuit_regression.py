@@ -21,7 +21,7 @@ from ...numerics.eigen import dense
 from ...numerics.penalised_spline import Spline, fit_spline
 from ...problem import Fitted
 from ...problem.spectrum import seed_of
-from ..base.table import besides
+from ..base.table import besides, known_as
 from .white_directions import WhiteProjection, projected
 
 #: Degrees of freedom of a function: 2 is a straight line.
@@ -83,6 +83,10 @@ class Ridge:
 
 @besides(
     "pursuit", "min squares of a sum of ridge functions", "—", "linear", "numbers", "n D² per step", "S3 §3", "ppr"
+)
+@known_as(
+    "Projection pursuit regression",
+    "ridge functions; sum of ridge functions; single-index model; multiple-index model; back-fitting; SMART; additive index model",
 )
 class ProjectionPursuitRegression(RegressorMixin, WhiteProjection):
     """Projection pursuit regression: a sum of smooth functions of projections.
