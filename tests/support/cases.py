@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.decomposition import FactorAnalysis
 
 import eigenspan as es
-from eigenspan.methods.base.contract import Projection
+from eigenspan.methods.base.contract import LinearReducer
+from eigenspan.methods.pursuit.white_directions import WhiteProjection
 from eigenspan.methods.registry import TABLE
 from helpers import quietly
 
@@ -89,7 +90,9 @@ SIDE_UNFOLDINGS = {
 
 
 def _case(name: str, template: Any, *, lookup: bool = False, spectral: bool = True) -> Case:
-    linear = isinstance(template, Projection | es.CCA) and getattr(template, "kernel", None) is None
+    linear = (
+        isinstance(template, LinearReducer | WhiteProjection | es.CCA) and getattr(template, "kernel", None) is None
+    )
     return Case(name, template, linear, lookup, spectral)
 
 

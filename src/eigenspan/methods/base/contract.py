@@ -336,7 +336,7 @@ def told(estimator: SpectralReducer, posed: Posed, number: Callable[[], tuple[in
     return replace(posed, axes=d).having(n_components_=d, spectrum_=spectrum)
 
 
-def _is_linear(estimator: Projection) -> bool:
+def _is_linear(estimator: LinearReducer) -> bool:
     """Raise AttributeError if a kernel is used: then there is no inverse_transform."""
     if getattr(estimator, "kernel", None) is not None:
         raise AttributeError(
@@ -374,39 +374,24 @@ def refuse_idle(estimator: FeatureReducer) -> None:
         )
 
 
-class Projection(Reducer):
-    """Methods whose map may be linear in the features: adds ``components_`` (d, D), ``mean_`` and ``inverse_transform``.
+def inverse_transform(self: Any, Y: TableLike) -> Array:
+    """Return the points of the input space whose embedding is Y, of least distance from ``mean_``.
 
-    Attributes
+    Parameters
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Axes in the input space.
-    mean_ : ndarray of shape (n_features,)
-        The point of the input space that is mapped to the origin of the embedding.
+    Y : array-like of shape (n_points, n_components)
+
+    Returns
+    -------
+    ndarray of shape (n_points, n_features)
     """
-
-    components_: Array = attribute()
-    mean_: Array = attribute()
-
-    @available_if(_is_linear)
-    def inverse_transform(self, Y: TableLike) -> Array:
-        """Return the points of the input space whose embedding is Y, of least distance from ``mean_``.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_points, n_components)
-
-        Returns
-        -------
-        ndarray of shape (n_points, n_features)
-        """
-        check_is_fitted(self)
-        back = Linear(np.asarray(np.linalg.pinv(self.components_)).T, self.mean_)
-        return back.lazily(Y) if is_lazy(Y) else back(check_embedded(Y, self.components_.shape[0]))
+    check_is_fitted(self)
+    back = Linear(np.asarray(np.linalg.pinv(self.components_)).T, self.mean_)
+    return back.lazily(Y) if is_lazy(Y) else back(check_embedded(Y, self.components_.shape[0]))
 
 
-class LinearReducer(Projection, SpectralReducer):
-    """Spectral methods whose map may be linear in the features.
+class LinearReducer(SpectralReducer):
+    """Methods whose map may be linear in the features: adds ``components_`` (d, D), ``mean_`` and ``inverse_transform``.
 
     Parameters
     ----------
@@ -416,9 +401,21 @@ class LinearReducer(Projection, SpectralReducer):
         Neighbours, distances and weights are computed from these coordinates too, unless `graph` is a graph that you give.
         ``components_`` and ``transform`` still refer to the columns of X. A number above the rank of X keeps all axes
         (``diagnostics_["reduced_to"]``). None keeps X as it is.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Axes in the input space.
+    mean_ : ndarray of shape (n_features,)
+        The point of the input space that is mapped to the origin of the embedding.
     """
 
     reduce: Count | None = None
+
+    components_: Array = attribute()
+    mean_: Array = attribute()
+
+    inverse_transform = available_if(_is_linear)(inverse_transform)
 
 
 @dataclass(frozen=True, eq=False)

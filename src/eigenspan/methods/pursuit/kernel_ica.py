@@ -10,6 +10,7 @@ from ..._types import Array
 from ...data import Points, Sample
 from ...errors import ConvergenceWarning, warn
 from ...numerics.descent.stiefel import Descent, minimise_on_stiefel
+from ...numerics.threads import one_blas_thread
 from ...problem import Fitted
 from ...problem.spectrum import seed_of
 from ..base.table import known_as, method
@@ -17,6 +18,9 @@ from .hsic_contrast import Dependence
 from .projection_indices import negentropy
 from .projection_pursuit import Search
 from .white_directions import WhiteProjection, projected, refuse_few_rows
+
+#: Norm of a gradient that is rounding.
+_TINY = 1e-14
 
 
 @method("pursuit", "min HSIC of all pairs", "covariance", "n D² q² per step", "S3 §3.1", "kica")
@@ -97,13 +101,14 @@ class KernelICA(WhiteProjection):
         white, rng = self._white(sample), np.random.default_rng(seed_of(self.random_state))
         refuse_few_rows(sample.n, white.dim)
         dependence = Dependence(white.Z, self.width)
-        with stage("start"):
+        with stage("start"), one_blas_thread():
             V = Search(negentropy, 3, 1e-4, 50).directions(white.Z, white.dim, rng).V
             V = dependence.rotated(V, self.sweeps)
-        with stage("descent"):
+        with stage("descent"), one_blas_thread():
             first = dependence(V)[0]
             run = minimise_on_stiefel(dependence, V, tol=self.tol * first + _TINY, max_iter=self.max_iter)
-        self._report(run)
+        note(descent_steps=run.values.size - 1, slope=run.slope)
+        _warn_of_unfinished(run, self.max_iter, self.tol)
         values = np.array([negentropy(y)[0] for y in (white.Z @ run.V).T])
         chosen = np.argsort(-values, kind="stable")[: self.n_components]
         fitted, _ = projected(white, run.V[:, chosen])
@@ -114,15 +119,11 @@ class KernelICA(WhiteProjection):
             n_iter_=max(1, run.values.size - 1),
         )
 
-    def _report(self, run: Descent) -> None:
-        note(descent_steps=run.values.size - 1, slope=run.slope)
-        if not run.converged:
-            warn(
-                f"KernelICA's descent stopped after max_iter={self.max_iter} steps with a gradient of {run.slope:.1e}, above "
-                f"tol={self.tol:g} of the summed HSIC {run.values[0]:.1e} at the start. Raise max_iter, or tol.",
-                ConvergenceWarning,
-            )
 
-
-#: Norm of a gradient that is rounding.
-_TINY = 1e-14
+def _warn_of_unfinished(run: Descent, max_iter: int, tol: float) -> None:
+    if not run.converged:
+        warn(
+            f"KernelICA's descent stopped after max_iter={max_iter} steps with a gradient of {run.slope:.1e}, above tol={tol:g} "
+            f"of the summed HSIC {run.values[0]:.1e} at the start. Raise max_iter, or tol.",
+            ConvergenceWarning,
+        )

@@ -20,6 +20,7 @@ from ...errors import ConvergenceWarning, DimensionError, warn
 from ...numerics.eigen import dense
 from ...numerics.penalised_spline import fit_spline
 from ...numerics.polyline import nearest_on_polyline
+from ...numerics.threads import one_blas_thread
 from ...problem import Fitted, Map
 from ...problem.spectrum import orientation_of, sign_of
 from ..base.contract import Reducer, check_embedded
@@ -128,8 +129,8 @@ class PrincipalCurve(Reducer):
     >>> curve = PrincipalCurve(df=8).fit(X)
     >>> bool(abs(np.corrcoef(curve.embedding_[:, 0], angle)[0, 1]) > 0.99)
     True
-    >>> round(curve.length_, 1)
-    3.1
+    >>> bool(abs(curve.length_ - np.pi) < 0.2)
+    True
 
     References
     ----------
@@ -149,9 +150,6 @@ class PrincipalCurve(Reducer):
 
     _input: ClassVar[Input] = Input()
 
-    def _order(self, sample: Sample) -> int:
-        return int(min(sample.x.values.shape))
-
     def _fit(self, sample: Sample[Points, None]) -> Fitted:
         sample.x.refuse_one_place()
         X = np.asarray(sample.x.values, dtype=np.float64)
@@ -159,7 +157,7 @@ class PrincipalCurve(Reducer):
         unit = float(np.abs(X - centre).max())  # squares of large values would overflow
         with stage("first order"):
             first = self._first_order((X - centre) / unit, X)
-        with stage("curve"):
+        with stage("curve"), one_blas_thread():
             curve, path, count = self._iterate((X - centre) / unit, first)
         curve = CurveRows(curve.nodes * unit + centre)
         s = curve(X)

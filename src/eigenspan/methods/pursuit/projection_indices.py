@@ -76,7 +76,7 @@ INDICES: dict[str, Index] = {
 }
 
 
-def index_of(index: str | Index) -> Index:
+def projection_index(index: str | Index) -> Index:
     """Return the function of a name, or a function of the user whose results are checked."""
     return INDICES[index] if isinstance(index, str) else _Checked(index)
 

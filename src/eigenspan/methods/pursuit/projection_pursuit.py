@@ -15,10 +15,11 @@ from ...data import Points, Sample
 from ...errors import ConvergenceWarning, warn
 from ...numerics.descent.stiefel import minimise_on_stiefel
 from ...numerics.eigen import dense
+from ...numerics.threads import one_blas_thread
 from ...problem import Fitted
 from ...problem.spectrum import seed_of
 from ..base.table import known_as, method
-from .projection_indices import Index, index_of
+from .projection_indices import Index, projection_index
 from .white_directions import WhiteProjection, projected, refuse_few_rows, whitener_of
 
 IndexName = Literal["negentropy", "kurtosis", "friedman", "holes", "central-mass"]
@@ -219,23 +220,24 @@ class ProjectionPursuit(WhiteProjection):
     def _fit(self, sample: Sample[Points, None]) -> Fitted:
         white, rng = self._white(sample), np.random.default_rng(seed_of(self.random_state))
         refuse_few_rows(sample.n, white.dim)
-        search = Search(index_of(self.index), self.n_restarts, self.tol, self.max_iter)
-        with stage("search"):
+        search = Search(projection_index(self.index), self.n_restarts, self.tol, self.max_iter)
+        with stage("search"), one_blas_thread():
             found = search.directions(white.Z, self.n_components, rng)
-        self._report(found)
+        note(search_steps=found.steps)
+        _warn_of_unfinished(found, self.max_iter, self.tol)
         fitted, _ = projected(white, found.V)
         fitted = fitted.having(index_values_=found.values, n_iter_=found.steps)
         if not self.n_draws:
             return fitted
-        with stage("normal samples"):
+        with stage("normal samples"), one_blas_thread():
             null = normal_values(search, sample.n, white.dim, self.n_components, self.n_draws, rng)
         return fitted.having(null_values_=null, pvalues_=p_values(found.values, null))
 
-    def _report(self, found: Directions) -> None:
-        note(search_steps=found.steps)
-        if found.unfinished:
-            warn(
-                f"The search of {found.unfinished} of {self.n_components} directions stopped after max_iter={self.max_iter} steps before "
-                f"its gradient was below tol={self.tol:g}: they are not maxima of the index yet. Raise max_iter, or tol.",
-                ConvergenceWarning,
-            )
+
+def _warn_of_unfinished(found: Directions, max_iter: int, tol: float) -> None:
+    if found.unfinished:
+        warn(
+            f"The search of {found.unfinished} of {found.values.size} directions stopped after max_iter={max_iter} steps before its "
+            f"gradient was below tol={tol:g}: they are not maxima of the index yet. Raise max_iter, or tol.",
+            ConvergenceWarning,
+        )

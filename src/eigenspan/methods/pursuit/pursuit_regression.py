@@ -19,6 +19,7 @@ from ...data.y import Targets
 from ...errors import ConvergenceWarning, warn
 from ...numerics.eigen import dense
 from ...numerics.penalised_spline import Spline, fit_spline
+from ...numerics.threads import one_blas_thread
 from ...problem import Fitted
 from ...problem.spectrum import seed_of
 from ..base.table import besides, known_as
@@ -171,7 +172,7 @@ class ProjectionPursuitRegression(RegressorMixin, WhiteProjection):
         y = sample.y.values[known]
         rng = np.random.default_rng(seed_of(self.random_state))
         Z, level, unit = white.Z[known], y.mean(axis=0), _deviations(y)
-        with stage("regression"):
+        with stage("regression"), one_blas_thread():
             terms, path, rounds = self._terms(Z, (y - level) / unit, rng)
         terms.sort(key=lambda term: -_size(term.values))
         fitted, sign = projected(white, np.column_stack([term.v for term in terms]))
@@ -189,24 +190,13 @@ class ProjectionPursuitRegression(RegressorMixin, WhiteProjection):
         """Return the terms, the mean squared residuals on the way, and the number of rounds of back-fitting."""
         terms, path, rounds, left = list[Ridge](), [1.0], 0, y
         for _ in range(self.n_components):
-            starts = sorted(self._starts(Z, left, rng), key=lambda term: term.loss)[: self.n_restarts]
+            starts = _first_terms(Z, left, _TRIED * self.n_restarts, self.df, rng)[: self.n_restarts]
             best = min((term.improved(Z, left, self.df, self.tol) for term in starts), key=lambda term: term.loss)
             terms, left = [*terms, best], left - best.values
             path.append(best.loss)
             count, left = self._backfit(Z, terms, left, path)
             rounds += count
         return terms, path, rounds
-
-    def _starts(self, Z: Array, left: Array, rng: np.random.Generator) -> list[Ridge]:
-        """Return terms along the linear regressions, the largest curvatures, and random directions."""
-        hessians = [(Z.T * column) @ Z for column in left.T]
-        squares = sum((H @ H for H in hessians[1:]), hessians[0] @ hessians[0])
-        curved = dense.eigenpairs(dense.symmetric(squares), None, "max")[1][:, :_CURVED]
-        linear = dense.singular_vectors(Z.T @ left)[0][:, :_CURVED]
-        random = Z.T @ rng.standard_normal((len(Z), _TRIED * self.n_restarts))
-        tried = np.column_stack([linear, curved, random])
-        lengths = np.linalg.norm(tried, axis=0)
-        return [Ridge.of(Z, left, v / length, self.df) for v, length in zip(tried.T, lengths, strict=True) if length]
 
     def _backfit(self, Z: Array, terms: list[Ridge], left: Array, path: list[float]) -> tuple[int, Array]:
         """Fit the terms in turn to what the others leave, until the residual settles; return the number of rounds and the residual."""
@@ -249,6 +239,18 @@ class ProjectionPursuitRegression(RegressorMixin, WhiteProjection):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _first_terms(Z: Array, left: Array, n_random: int, df: float, rng: np.random.Generator) -> list[Ridge]:
+    """Return terms along the linear regressions, the largest curvatures, and random directions; the best first."""
+    hessians = [(Z.T * column) @ Z for column in left.T]
+    squares = sum((H @ H for H in hessians[1:]), hessians[0] @ hessians[0])
+    curved = dense.eigenpairs(dense.symmetric(squares), None, "max")[1][:, :_CURVED]
+    linear = dense.singular_vectors(Z.T @ left)[0][:, :_CURVED]
+    tried = np.column_stack([linear, curved, Z.T @ rng.standard_normal((len(Z), n_random))])
+    lengths = np.linalg.norm(tried, axis=0)
+    found = [Ridge.of(Z, left, v / length, df) for v, length in zip(tried.T, lengths, strict=True) if length]
+    return sorted(found, key=lambda term: term.loss)
 
 
 def _size(values: Array) -> float:

@@ -10,17 +10,17 @@ from typing import ClassVar
 import numpy as np
 
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Seed, parameter
+from ..._parameters import Count, Seed, attribute, parameter
 from ..._types import Array
 from ...data import Input, Sample
 from ...errors import DimensionError
 from ...numerics.eigen import dense
 from ...problem import Features, Fitted, Map
 from ...problem.spectrum import sign_of
-from ..base.contract import Components, Projection
+from ..base.contract import Components, Reducer, inverse_transform
 
 
-class WhiteProjection(Projection):
+class WhiteProjection(Reducer):
     """Base of the methods that search for directions in white coordinates.
 
     Parameters
@@ -28,18 +28,25 @@ class WhiteProjection(Projection):
     reduce
         Number of principal axes of X to keep before the search: for fewer rows than features, and for sparse X with very many
         columns. Directions of less variance are then lost. None searches all dimensions that the rows span.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Axes in the input space.
+    mean_ : ndarray of shape (n_features,)
+        The mean of the rows, which is mapped to the origin of the embedding.
     """
 
     n_components: Components = parameter(default=2, kw_only=False)
     reduce: Count | None = None
     random_state: Seed = 0
 
+    components_: Array = attribute()
+    mean_: Array = attribute()
+
     _input: ClassVar[Input] = Input(sparse=True, linear=True)
 
-    def _order(self, sample: Sample) -> int:
-        return int(
-            min(sample.x.values.shape)
-        )  # products of n×D matrices with few columns gain nothing from more threads
+    inverse_transform = inverse_transform
 
     def _white(self, sample: Sample) -> Features:
         """Return the features in white coordinates: ``Z'Z = nI`` over the row space."""
