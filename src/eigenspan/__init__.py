@@ -2,6 +2,7 @@
 
 Methods
     variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis, PDDP
+    pursuit         ProjectionPursuit, ProjectionPursuitRegression, KernelICA, PrincipalCurve
     distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap, OrdinalIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, ConformalEigenmaps, NPP, ONPP
@@ -50,6 +51,7 @@ from .methods.distances import ClassicalMDS, Isomap, KernelIsomap, LandmarkIsoma
 from .methods.external import External
 from .methods.graph_embedding_framework import GraphEmbeddingFramework
 from .methods.laplacian import LPP, OLPP, CommuteTimeEmbedding, DiffusionMap, LaplacianEigenmaps, SpectralClustering
+from .methods.pursuit import KernelICA, PrincipalCurve, ProjectionPursuit, ProjectionPursuitRegression
 from .methods.reconstruction import LLE, NPP, ONPP, ConformalEigenmaps
 from .methods.registry import find, make
 from .methods.semi_supervised import (
@@ -234,6 +236,7 @@ __all__ = [
     "Isomap",
     "Kernel",
     "KernelCCA",
+    "KernelICA",
     "KernelIsomap",
     "KernelLearner",
     "KernelPCA",
@@ -258,6 +261,9 @@ __all__ = [
     "PairCosts",
     "PathSimilarity",
     "Powered",
+    "PrincipalCurve",
+    "ProjectionPursuit",
+    "ProjectionPursuitRegression",
     "Radius",
     "ReconstructionKernel",
     "RegularizedSearch",

@@ -7,6 +7,7 @@ import csv
 import inspect
 import random
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +181,7 @@ def _construct(call: str) -> None:
     if not isinstance(tree, ast.Call):
         assert hasattr(es, call), call
         return
-    function = getattr(es, ast.unparse(tree.func))
+    function = attrgetter(ast.unparse(tree.func))(es)
     if inspect.isclass(function) or function is es.make:
         built = eval(call, {**vars(es), **OPEN})
         getattr(built, "_validate_params", lambda: None)()

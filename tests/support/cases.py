@@ -13,6 +13,7 @@ from sklearn.decomposition import FactorAnalysis
 
 import eigenspan as es
 from eigenspan.methods.base.contract import LinearReducer
+from eigenspan.methods.pursuit.white_directions import WhiteProjection
 from eigenspan.methods.registry import TABLE
 from helpers import quietly
 
@@ -89,7 +90,9 @@ SIDE_UNFOLDINGS = {
 
 
 def _case(name: str, template: Any, *, lookup: bool = False, spectral: bool = True) -> Case:
-    linear = isinstance(template, LinearReducer | es.CCA) and getattr(template, "kernel", None) is None
+    linear = (
+        isinstance(template, LinearReducer | WhiteProjection | es.CCA) and getattr(template, "kernel", None) is None
+    )
     return Case(name, template, linear, lookup, spectral)
 
 
@@ -97,7 +100,10 @@ def _case(name: str, template: Any, *, lookup: bool = False, spectral: bool = Tr
 def own() -> tuple[Case, ...]:
     """Return the methods of the library as the registry builds them without arguments."""
     methods = [m for m in TABLE if m.own and m.name not in SIDE_UNFOLDINGS]
-    return tuple(_case(m.name, m.build(), lookup=m.name in _LOOKUP, spectral=m.family != "two views") for m in methods)
+    return tuple(
+        _case(m.name, m.build(), lookup=m.name in _LOOKUP, spectral=m.family not in ("two views", "pursuit"))
+        for m in methods
+    )
 
 
 @cache

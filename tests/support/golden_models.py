@@ -67,6 +67,8 @@ GIVEN: dict[str, tuple[Any, Any, Any]] = {
     "ContingencySDR": (lambda: es.ContingencySDR(1), COUNTS, None),
     "EigenmapRegressor": (lambda: es.EigenmapRegressor(n_neighbors=8), X, SOME),
     "KernelLearner": (lambda: es.KernelLearner(["linear", "rbf"]), X, FEW),
+    "ProjectionPursuit": (lambda: es.ProjectionPursuit(2, n_restarts=3, n_draws=4), X, None),
+    "ProjectionPursuitRegression": (lambda: es.ProjectionPursuitRegression(2), X, X[:, 0] * X[:, 1]),
     "TSNE": (lambda: es.make("TSNE", perplexity=5, max_iter=250), X, None),
     "CCA": (lambda: es.CCA(1), X, SECOND),
     "KernelCCA": (lambda: es.KernelCCA(1), X, SECOND),

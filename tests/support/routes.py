@@ -258,6 +258,9 @@ ROUTED: list[Routed] = [
 LEFT_OUT = {
     "DistortionDiscriminantAnalysis": "layers of OrientedPCA",
     "PDDP": "a tree of clusters, whose splits are PCA",
+    "ProjectionPursuit": "a search, which stops where its tolerance says",
+    "ProjectionPursuitRegression": "a search, which stops where its tolerance says",
+    "KernelICA": "a descent, which stops where its tolerance says",
     "KDR": "a descent, which stops where its tolerance says",
     "AffinityLearner": "a descent, which stops where its tolerance says",
     "FactorAnalysis": "scikit-learn's",

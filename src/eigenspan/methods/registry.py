@@ -22,6 +22,7 @@ from . import (  # noqa: F401 -- importing a family adds its methods to ROWS
     distances,
     graph_embedding_framework,
     laplacian,
+    pursuit,
     reconstruction,
     semi_supervised,
     sufficient,

@@ -129,6 +129,11 @@ TOPICS: tuple[Topic, ...] = (
         "Quality of an embedding",
         "trustworthiness; continuity; neighbourhood preservation; quality measures; co-ranking matrix; residual variance; stress",
     ),
+    Topic(
+        "quality.hsic(X, Y)",
+        "Independence of two variables by kernels",
+        "Hilbert–Schmidt independence criterion; HSIC; kernel independence test; test of independence; statistical independence",
+    ),
     Topic("compare(X)", "Comparison of methods", "which method is best; method comparison"),
     Topic(
         "SmoothedEigenfunctions()",

@@ -172,6 +172,10 @@ class Features:
         """Return combinations of the coordinates as combinations of the features."""
         return V if self.lift is None else self.lift @ V
 
+    def along(self, T: Array) -> Features:
+        """Return the features in the coordinates ``Z T``."""
+        return replace(self, lift=self.lifted(T), scores=self.Z @ T)
+
     def centred(self, weights: Array | None) -> Features:
         """Move the origin to the weighted mean (uniform for weights that sum to nothing; zero offset for None)."""
         n = self._at_hand.shape[0]

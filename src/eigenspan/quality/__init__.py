@@ -21,6 +21,8 @@ Measures of an embedding::
 
     distortion            error of the neighbours or distances of each point
 
+    hsic                  dependence of two variables by kernels, and a test of independence
+
 Measures of a method on given data::
 
     eigenspan.compare     fit, measure and draw several methods
@@ -31,6 +33,7 @@ Measures of a method on given data::
 from .axis_stability import Stability, stability
 from .coranks import CoRanking, coranking, coranking_matrix
 from .distance_measures import geodesic_correlation, residual_variance, stress
+from .independence import Independence, hsic
 from .label_measures import knn_accuracy, knn_r2, neighbourhood_hit
 from .leave_out import MapError, leave_one_out_error
 from .measure_table import evaluate as evaluate
@@ -44,6 +47,7 @@ from .residual import unexplained_residual
 __all__ = [
     "CoRanking",
     "Comparison",
+    "Independence",
     "MapError",
     "Procrustes",
     "Stability",
@@ -52,6 +56,7 @@ __all__ = [
     "coranking_matrix",
     "distortion",
     "geodesic_correlation",
+    "hsic",
     "knn_accuracy",
     "knn_r2",
     "leave_one_out_error",

@@ -49,13 +49,15 @@ def either(*some: Which) -> Which:
     return lambda case: any(which(case) for which in some)
 
 
+#: Searches from random combinations of the rows, of functions with several optima.
+PURSUITS = ("ProjectionPursuit", "ProjectionPursuitRegression", "KernelICA")
 #: Iterations that end within a tolerance of an optimum: another order of summation gives another result within it.
 ITERATED = either(
     lambda case: case.family == "unfolding",
     method(
         "OrdinalIsomap", "KDR", "ManifoldKDR", "GradientKDR", "LAD", "ContingencySDR", "SDACCCP", "ConformalEigenmaps"
     ),
-    method("MixturePPCA", "KernelLearner", "AffinityLearner"),
+    method("MixturePPCA", "KernelLearner", "AffinityLearner", *PURSUITS),
     lambda case: case.geometry == "missing",
     says(r"sumcor|'randomised'|'test'"),
 )
@@ -63,7 +65,7 @@ ITERATED = either(
 DRAWN = either(
     says(r"landmarks=(\d|es\.)|sample=|'test'|n_permutations"),
     lambda case: case.method in ("LandmarkMDS", "LandmarkIsomap", "LandmarkMVU") and "spaced_rows" not in case.text,
-    method("ContourRegression", "MixturePPCA", "KDR"),
+    method("ContourRegression", "MixturePPCA", "KDR", *PURSUITS),
 )
 _PATHS = Unless(
     "path-based weights are known among the training rows only: transform refuses",

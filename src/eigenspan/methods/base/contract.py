@@ -374,6 +374,22 @@ def refuse_idle(estimator: FeatureReducer) -> None:
         )
 
 
+def inverse_transform(self: Any, Y: TableLike) -> Array:
+    """Return the points of the input space whose embedding is Y, of least distance from ``mean_``.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n_points, n_components)
+
+    Returns
+    -------
+    ndarray of shape (n_points, n_features)
+    """
+    check_is_fitted(self)
+    back = Linear(np.asarray(np.linalg.pinv(self.components_)).T, self.mean_)
+    return back.lazily(Y) if is_lazy(Y) else back(check_embedded(Y, self.components_.shape[0]))
+
+
 class LinearReducer(SpectralReducer):
     """Methods whose map may be linear in the features: adds ``components_`` (d, D), ``mean_`` and ``inverse_transform``.
 
@@ -399,21 +415,7 @@ class LinearReducer(SpectralReducer):
     components_: Array = attribute()
     mean_: Array = attribute()
 
-    @available_if(_is_linear)
-    def inverse_transform(self, Y: TableLike) -> Array:
-        """Return the points of the input space whose embedding is Y, of least distance from ``mean_``.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n_points, n_components)
-
-        Returns
-        -------
-        ndarray of shape (n_points, n_features)
-        """
-        check_is_fitted(self)
-        back = Linear(np.asarray(np.linalg.pinv(self.components_)).T, self.mean_)
-        return back.lazily(Y) if is_lazy(Y) else back(check_embedded(Y, self.components_.shape[0]))
+    inverse_transform = available_if(_is_linear)(inverse_transform)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ NEIGHBOURS_AND_FEATURES = "neighbours + n D² + D³"
 #: The families, in the order of the table.
 FAMILIES = (
     "variance",
+    "pursuit",
     "distances",
     "laplacian",
     "reconstruction",

@@ -6,7 +6,6 @@ response that the projection leaves unexplained.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -171,12 +170,7 @@ def whitened(basis: Features, ridge: float | None) -> Features:
             "hides them, and are left out. Bring the columns to similar scales first (StandardScaler), or add a ridge=.",
             PrecisionWarning,
         )
-    return in_coordinates_of(basis, Q[:, kept] / np.sqrt(values[kept] + epsilon))
-
-
-def in_coordinates_of(basis: Features, T: Array) -> Features:
-    """Return the features in the coordinates ``Z T``."""
-    return replace(basis, lift=basis.lifted(T), scores=basis.Z @ T)
+    return basis.along(Q[:, kept] / np.sqrt(values[kept] + epsilon))
 
 
 def largest_gradients(M: Array) -> TraceProblem:
@@ -228,7 +222,7 @@ class GradientKDR(KernelSufficient):
     def _pose(self, sample: Sample[Points, Classes | Numbers]) -> Posed:
         basis, regression = self._regression(sample)
         B, M = self._successive(regression)
-        return Posed(largest_gradients(M), in_coordinates_of(basis, B))
+        return Posed(largest_gradients(M), basis.along(B))
 
 
 @method("sufficient", "min Tr G_y (G_x + nεI)⁻¹", "projection", "n³ or n m² per step", "S3 eq. 3.64")
@@ -311,7 +305,7 @@ class KDR(KernelSufficient):
         best = min(runs, key=lambda run: run[-1].values[-1])
         _report(best[-1], self.tol, self.max_iter)
         M = regression.along(best[-1].V).gradients(sigma)
-        posed = Posed(largest_gradients(M), in_coordinates_of(basis, best[-1].V))
+        posed = Posed(largest_gradients(M), basis.along(best[-1].V))
         return posed.having(
             unexplained_=float(best[-1].values[-1]), paths_=[run.values for run in best], n_iter_=_steps(best)
         )

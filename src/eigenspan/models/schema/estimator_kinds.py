@@ -156,15 +156,23 @@ ATTRIBUTES: dict[str, Type] = {
     "expected_": _TABLE,
     "goodness_of_fit_": _ANY,
     "gradient_": _NUMBERS,
+    "hsic_": _ANY,
+    "importances_": _NUMBERS,
+    "index_values_": _NUMBERS,
     "information_": _ANY,
     "interpolation_": _TABLE,
     "isometry_error_": _ANY,
     "kernel_": _TABLE,
+    "length_": _ANY,
+    "nodes_": Floats(None, "D"),
+    "null_values_": _TABLE,
     "objective_": _ANY,
     "path_": _NUMBERS,
     "paths_": Many(_NUMBERS),
     "price_": _ANY,
     "pruned_": Index(None, None),
+    "pvalues_": _NUMBERS,
+    "ridge_functions_": Many(Object("spline")),
     "scales_": _NUMBERS,
     "scale_": _NUMBERS,
     "shares_": _NUMBERS,
@@ -251,7 +259,17 @@ def _scores(found: Parts, sizes: Sizes) -> None:
             raise SchemaError(f"{m} decision values do not fit {c} classes")
 
 
+def _ridges(found: Parts, sizes: Sizes) -> None:
+    """Check that there is one ridge function per axis, with a value for every response."""
+    if "ridge_functions_" not in found:
+        return
+    functions, axes, q = found["ridge_functions_"], found.get("components_", ()), len(found.get("intercept_", ()))
+    if len(functions) != len(axes) or any(f.coef.shape[1] != q for f in functions):
+        raise SchemaError(f"{len(functions)} ridge functions do not fit {len(axes)} axes and {q} responses")
+
+
 _SPECIAL: dict[str, dict[str, Any]] = {
+    "ProjectionPursuitRegression": {"relation": _ridges},
     "PDDP": {"relation": _splits},
     "KernelLearner": {"relation": _scores, "unstored": ("svm_",)},
     "LDA": {"relation": _scores},

@@ -5,6 +5,8 @@ Lengths: ``D`` features of a new point, ``n`` training points, ``r`` columns of 
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...problem.map import Raw
 from .field_types import (
     Either,
@@ -82,6 +84,23 @@ def _layers(parts: Parts, sizes: Sizes) -> None:
         raise SchemaError("it has no layer")
 
 
+def _curve(parts: Parts, sizes: Sizes) -> None:
+    """Check that a polyline has a segment, and that consecutive nodes differ; its rows have one column."""
+    steps = np.diff(parts["nodes"], axis=0)
+    if not len(steps) or not np.all(np.any(steps != 0, axis=1)):
+        raise SchemaError("the nodes of a curve must be two or more, and consecutive ones must differ")
+    sizes["r"] = 1
+
+
+def _spline(parts: Parts, sizes: Sizes) -> None:
+    """Check that the knots of a cubic spline ascend over an interval, and fit the number of coefficients."""
+    knots = parts["knots"]
+    if sizes["p"] != sizes["q"] + 4 or sizes["q"] < 4:
+        raise SchemaError(f"{sizes['p']} knots do not fit {sizes['q']} coefficients of a cubic spline")
+    if np.any(np.diff(knots) < 0) or not knots[3] < knots[-4]:
+        raise SchemaError("the knots of a spline must ascend")
+
+
 # ---------------------------------------------------------------------- kinds
 _MAP = {
     "rows": Object("rows.", r="r", D="D"),
@@ -117,6 +136,12 @@ MAPS = [
         "map.external",
         "methods.external.wrappers:_Transform",
         {"estimator": Object("sklearn."), "width": LengthOf("d")},
+    ),
+    Kind(
+        "spline",
+        "numerics.penalised_spline:Spline",
+        {"knots": Floats("p"), "coef": Floats("q", "m"), "periodic": Flag()},
+        _spline,
     ),
     Kind(
         "latent",
@@ -241,6 +266,12 @@ ROWS = [
             "weights": Maybe(Floats("n")),
         },
         _smooth,
+    ),
+    Kind(
+        "rows.curve",
+        "methods.pursuit.principal_curve:CurveRows",
+        {"nodes": Floats("m", "D")},
+        _curve,
     ),
     Kind(
         "rows.counts",
