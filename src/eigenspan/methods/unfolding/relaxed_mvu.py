@@ -104,7 +104,8 @@ class RelaxedMVU(Unfolding):
 
     def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
         held = Held.of(conformal_distances(graph)[0] if self.conformal else graph.undirected())
-        return Whole(held=held, program=Program.of_pairs(held.n, held.pairs, held.bounds, masses=held.groups.masses))
+        program = Program.of_pairs(held.n, held.pairs, held.bounds, masses=held.groups.masses)
+        return Whole(held=held, program=program, incumbent=sample.x.values[held.groups.first])
 
 
 @dataclass(frozen=True)

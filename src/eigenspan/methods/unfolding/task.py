@@ -17,7 +17,7 @@ from ...graphs.neighbours.contraction import contract
 from ...numerics.eigen import dense
 from ...numerics.memory import require
 from ...numerics.nearest.row_lookup import Contraction
-from ...numerics.sdp import Program, Slack, Solution
+from ...numerics.sdp import Program, Slack, Solution, with_incumbent
 from ...problem.spectrum import seed_of
 from .solver_settings import SDP
 from .unfolding_certificate import UnfoldingCertificate
@@ -155,10 +155,13 @@ class Whole(Task):
     program : Program
     interior : ndarray of shape (n, p) or None
         Points that satisfy all bounds strictly.
+    incumbent : ndarray of shape (n, p) or None
+        Points of a feasible solution, up to their scale, such as the data: the result is never worse.
     """
 
     program: Program
     interior: Array | None = None
+    incumbent: Array | None = None
 
     def solve(self, sdp: SDP) -> tuple[Solution, Array]:
         start = None
@@ -166,6 +169,8 @@ class Whole(Task):
             start = geodesic_start(self.held, sdp.rank, sdp.seed)
         callback = sdp.teller(self.objective)
         solution = sdp.solve(self.program, start=start, interior=self.interior, callback=callback)
+        if self.incumbent is not None:
+            solution = with_incumbent(solution, self.incumbent, sdp.tol)
         return solution, solution.weights
 
 
@@ -230,7 +235,7 @@ class Bounds:
         narrow = f'band={self.band:g} is too narrow for this metric. Use a wider band, or constraint="slack".'
         return Whole(
             held=held, program=program, interior=interior, objective=objective, constraint=self.constraint,
-            contradiction=contradiction or narrow,
+            contradiction=contradiction or narrow, incumbent=None if points is None else points[held.groups.first],
         )  # fmt: skip
 
     def program(

@@ -6,12 +6,13 @@ import time
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.linalg as la
 
 from ..._diagnostics import note, stage
 from ..._types import Array
 from ...errors import InputError
 from ..threads import threads_for
-from .certificate import Callback, Record, Solution, check_price
+from .certificate import Callback, Certificate, Record, Solution, check_price, lower_bound, net_value, shrink
 from .interior_point import dense_interior_point
 from .low_rank import low_rank_interior_point
 from .near_groups import Contracted, contracted
@@ -21,6 +22,8 @@ METHODS = ("auto", "low-rank", "dense")
 
 #: A contracted program is solved to this share of the requested gap.
 _INNER = 0.3
+#: Up to this order the dense solver continues where the low-rank solver has not reached the gap, and the steps reserved for it.
+_FEW, _RESERVED = 600, 60
 #: Up to this order the dense solver is as fast as the low-rank solver, and does not depend on a start.
 _SMALL = 60
 
@@ -46,8 +49,7 @@ def solve_program(
     first = _by_contraction(near, rule)
     if first.status != "stalled":
         return first
-    left = None if time_limit is None else max(time_limit - (time.monotonic() - began), 1e-3)
-    return _solved(program, replace(rule, time_limit=left), first)
+    return _solved(program, replace(rule.after(began, 0), max_iter=max_iter), first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +65,11 @@ class _Rule:
     time_limit: float | None
     callback: Callback | None
     random_state: int | np.random.Generator | None
+
+    def after(self, began: float, steps: int) -> _Rule:
+        """Return the rule with the steps and the time that are left."""
+        left = None if self.time_limit is None else max(self.time_limit - (time.monotonic() - began), 1e-3)
+        return replace(self, max_iter=max(self.max_iter - steps, 1), time_limit=left)
 
 
 def _check_low_rank(program: Program, method: str, interior: Array | None) -> None:
@@ -83,24 +90,68 @@ def _check_low_rank(program: Program, method: str, interior: Array | None) -> No
 
 def _solved(program: Program, rule: _Rule, first: Solution | None = None) -> Solution:
     """Solve with the solver chosen for the program; the result is never worse than `first`."""
-    method, interior = rule.method, rule.interior
-    small = program.n <= _SMALL or (program.is_graph and program.combine is not None and interior is None)
+    method, began = rule.method, time.monotonic()
+    small = program.n <= _SMALL or (program.is_graph and program.combine is not None and rule.interior is None)
     if method == "low-rank" or (method == "auto" and program.is_graph and not small):
-        found = low_rank_interior_point(
-            program, start=rule.start, interior=interior, first=first, tol=rule.tol, rank=rule.rank, max_iter=rule.max_iter,
-            time_limit=rule.time_limit, callback=rule.callback, random_state=rule.random_state,
-        )  # fmt: skip
+        found = _low_rank(program, rule, first)
+        if found.status == "iterations" and _may_be_dense(program, rule):
+            found = _better(found, _dense(program, rule.after(began, found.iterations)), rule.tol)
     else:
-        with threads_for(max(program.n, program.bounds.size)):
-            found = dense_interior_point(
-                program, tol=rule.tol, max_iter=rule.max_iter, time_limit=rule.time_limit, callback=rule.callback
-            )
-    if first is None:
-        return found
+        found = _dense(program, rule)
+    return found if first is None else _better(first, found, rule.tol)
+
+
+def _low_rank(program: Program, rule: _Rule, first: Solution | None) -> Solution:
+    """Solve by low-rank steps; if dense steps may follow, leave some for them."""
+    steps = rule.max_iter - (_RESERVED if _may_be_dense(program, rule) else 0)
+    return low_rank_interior_point(
+        program, start=rule.start, interior=rule.interior, first=first, tol=rule.tol, rank=rule.rank, max_iter=steps,
+        time_limit=rule.time_limit, callback=rule.callback, random_state=rule.random_state,
+    )  # fmt: skip
+
+
+def _may_be_dense(program: Program, rule: _Rule) -> bool:
+    """Return True if dense steps may follow low-rank steps: on few points, and with enough steps left."""
+    return rule.method == "auto" and program.n <= _FEW and rule.max_iter >= 2 * _RESERVED
+
+
+def _dense(program: Program, rule: _Rule) -> Solution:
+    with threads_for(max(program.n, program.bounds.size)):
+        return dense_interior_point(
+            program, tol=rule.tol, max_iter=rule.max_iter, time_limit=rule.time_limit, callback=rule.callback
+        )
+
+
+def _better(first: Solution, found: Solution, tol: float) -> Solution:
+    """Return the better of two solutions, with the steps of both; if lower bounds are proved, with the better of each bound."""
     best = min(
         first, found, key=lambda each: (each.status != "certified", max(abs(each.gap), each.certificate.violation))
     )
+    if found.program.has_lower_bound:
+        most = max(first, found, key=lambda each: each.lower)
+        best = _improved(best, most.factor, most.certificate, min(first, found, key=lambda each: each.upper), tol)
     return replace(best, iterations=first.iterations + found.iterations, history=first.history + found.history)
+
+
+def _improved(solution: Solution, F: Array, bounds: Certificate, dual: Solution, tol: float) -> Solution:
+    """Return the solution with the factor F, whose bounds are given, and with the weights of `dual`."""
+    bounds = replace(bounds, upper=dual.upper)
+    status = "certified" if bounds.gap <= tol else solution.status
+    return replace(solution, factor=F, certificate=bounds, weights=dual.weights, status=status)
+
+
+def with_incumbent(solution: Solution, points: Array, tol: float) -> Solution:
+    """Return the solution, with given points instead of its own if they attain more once shrunk until they satisfy all bounds."""
+    program = solution.program
+    if program.slack is not None or not program.has_lower_bound:
+        return solution
+    F = program.centred(np.asarray(points, dtype=np.float64))
+    F = np.sqrt(shrink(program, F)) * F
+    lower, violation = lower_bound(program, F)
+    if lower <= solution.lower:
+        return solution
+    U, s, _ = la.svd(F, full_matrices=False)
+    return _improved(solution, U * s, Certificate(net_value(program, F), lower, np.inf, violation), solution, tol)
 
 
 def _by_contraction(near: Contracted, rule: _Rule) -> Solution:
