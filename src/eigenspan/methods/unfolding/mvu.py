@@ -6,7 +6,8 @@ from ...data import Sample
 from ...graphs import NeighbourGraph
 from ..base.table import known_as, method
 from .edges import with_common_neighbours
-from .task import Bounds, Held, Task
+from .equations import strings_task
+from .task import Held, Task
 from .unfolding_base import BoundedUnfolding
 
 
@@ -36,12 +37,15 @@ class MVU(BoundedUnfolding):
     Points are pulled apart as far as the strings between neighbours allow; a sheet that was rolled up becomes flat [S4, §5]. It shows
     its dimension by itself: the eigenvalues of K beyond it vanish (``spectrum_``, ``suggested_dimension_``).
 
-    The original form has equations in place of ≤. On data without noise these have no interior: d + 2 points of a d-dimensional
-    neighbourhood with all distances fixed leave K no freedom there, the dual is unbounded, and no solver can certify it. The
-    inequality is a relaxation with an interior, whose strings are taut wherever they carry weight. ``constraint="band"`` keeps
-    distances from shrinking as well (and takes several times as many steps), ``"slack"`` lets them stretch at a price, for noisy
-    distances. Too few neighbours leave strings slack, and the sheet is stretched along and narrowed across: a Swiss roll of
-    1,000 points keeps 0.67 of its width with k = 8 and 0.91 with k = 15; `common_neighbors` braces it.
+    The original form has equations in place of ≤: ``constraint="equality"``. Wherever all distances among d + 2 or more points of a
+    d-dimensional neighbourhood are given, these leave K no freedom, and an interior only within a face of the cone, to which the program is
+    reduced first. Where such neighbourhoods overlap in d + 1 points the whole is rigid, and nothing can unfold: on curved data that needs
+    fewer neighbours. The inequality is a relaxation that always has an interior, and whose strings are taut wherever they carry weight.
+    ``constraint="band"`` keeps distances from shrinking much (and takes several times as many steps), ``"slack"`` lets them stretch at
+    a price, for noisy distances. Too few neighbours leave strings slack, and the sheet is stretched along and narrowed across: a Swiss
+    roll of 1,000 points keeps 0.67 of its width with k = 8 and 0.91 with k = 15; `common_neighbors` braces it.
+
+    The data satisfy the inequalities, so the result never has a smaller variance than they have.
 
     ``certificate_`` brackets the optimum by weak duality, whatever the solver did. Points a hundred times nearer to one another than to all
     others are solved for as one, and the bounds then proved for all of them.
@@ -50,6 +54,8 @@ class MVU(BoundedUnfolding):
 
     Parameters
     ----------
+    constraint
+        ... Or ``"equality"``: v = d, solved by dense matrices, up to some hundred points; distances that no points have are refused.
     common_neighbors
         Constrain pairs that share a neighbour as well [S1, §1.3.2]: this keeps angles too, at the cost of a much denser
         graph.
@@ -76,4 +82,4 @@ class MVU(BoundedUnfolding):
     def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
         if self.common_neighbors:
             graph = with_common_neighbours(graph, sample.x)
-        return Bounds.of(self).task(Held.of(graph.undirected()), sample.x.points)
+        return strings_task(self, Held.of(graph.undirected()), sample.x.points)

@@ -27,6 +27,7 @@ from ...problem import Fitted
 from ..base.reductions import Reduction, Sampled, fit_reduced
 from ..base.table import known_as, method
 from .edges import pair_lengths, with_edges
+from .equations import strings_task
 from .task import Bounds, Held, Task
 from .unfolding_base import BoundedUnfolding, Constraint, n_strings, string_graph, tied, unfolded
 
@@ -59,6 +60,8 @@ class SupervisedMVU(BoundedUnfolding):
         Number of neighbours of every point within its class (all others of a smaller class). None means 8.
     graph
         ... Edges between points of different classes are removed.
+    constraint
+        ... Or ``"equality"``: v = d, as in `MVU`.
     bridge
         How the classes are connected: by strings between all pairs of representatives, the points nearest to the class
         means [S4, eq. 51], which preserve the layout of the classes; or by the c − 1 shortest edges between classes, which
@@ -119,7 +122,7 @@ class SupervisedMVU(BoundedUnfolding):
         return replace(graph, distances=canonical(values, ends, np.concatenate([D.col, E.col[others]]), graph.n))
 
     def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
-        return Bounds.of(self).task(Held.of(graph.undirected()), sample.x.points)
+        return strings_task(self, Held.of(graph.undirected()), sample.x.points)
 
 
 def with_representatives(graph: NeighbourGraph, sample: Sample) -> NeighbourGraph:

@@ -132,6 +132,8 @@ class Unfolding(GraphEmbedding):
 
 #: Forms of the bounds on squared distances.
 Constraint = Literal["inequality", "slack", "band"]
+#: The same, with equations.
+ExactConstraint = Literal["inequality", "slack", "band", "equality"]
 
 
 class BoundedUnfolding(Unfolding):
@@ -154,7 +156,7 @@ class BoundedUnfolding(Unfolding):
         edges. It has no effect without ``constraint="slack"``.
     """
 
-    constraint: Constraint = "inequality"
+    constraint: ExactConstraint = "inequality"
     band: Tolerance = 0.05
     price: Positive | Literal["auto"] = "auto"
     power: Literal[1, 2] = 2

@@ -139,7 +139,7 @@ class Solution:
     def verify(self) -> Certificate:
         """Recompute the certificate from `factor` and `weights`, with `upper` proved by the signs of a factorisation."""
         F = self.program.centred(self.factor)
-        lower, violation = lower_bound(self.program, F)
+        lower, violation = charged_bound(self.program, F, self.weights)
         return Certificate(net_value(self.program, F), lower, proved_upper(self.program, self.weights), violation, True)
 
 
@@ -194,6 +194,17 @@ def lower_bound(program: Program, F: Array) -> tuple[float, float]:
     violation = float(np.max(over / size, initial=0.0))
     scale = shrink(program, F)
     return net_value(program, np.sqrt(scale) * F), violation
+
+
+def charged_bound(program: Program, F: Array, w: Array) -> tuple[float, float]:
+    """Return `lower_bound`; where none is proved, the value less its violations times dual weights w, which is at most the upper bound.
+
+    ``⟨C, K⟩ = wᵀA(K) − ⟨S, K⟩ ≤ wᵀb + wᵀ(A(K) − b)`` for K ⪰ 0 and weights that are feasible for the dual, S ⪰ 0.
+    """
+    lower, violation = lower_bound(program, F)
+    if program.is_monotone or program.slack is not None:
+        return lower, violation
+    return lower - float(w @ program.excess(F)), violation
 
 
 # ---------------------------------------------------------------------- upper bounds

@@ -19,6 +19,7 @@ from .certificate import (
     Certificate,
     Record,
     Solution,
+    charged_bound,
     largest_ratio,
     lower_bound,
     net_value,
@@ -349,8 +350,9 @@ class _Best:
         kept = values > _RANK * max(values[-1], 0.0)
         F = program.centred(V[:, kept][:, ::-1] * np.sqrt(values[kept][::-1]))
         F = np.sqrt(shrink(program, F)) * F
-        lower, violation = lower_bound(program, F)
-        upper = upper_bound(program, self.dual, largest_ratio(program, self.dual)[0])
+        ratio = largest_ratio(program, self.dual)[0]
+        upper = upper_bound(program, self.dual, ratio)
+        lower, violation = charged_bound(program, F, ratio * self.dual if np.isfinite(ratio) else 0.0 * self.dual)
         certificate = Certificate(net_value(program, F), lower, upper, violation)
         return Solution(program, F, self.dual, certificate, iterations, status, history)
 

@@ -24,7 +24,7 @@ from ..factor import analyse
 from ..paths.csgraph import dijkstra
 from .barrier_path import BarrierPath, InteriorPath
 from .best_bounds import BestBounds
-from .certificate import Callback, Certificate, Record, Solution, largest_ratio, lower_bound, net_value, shrink
+from .certificate import Callback, Certificate, Record, Solution, charged_bound, largest_ratio, net_value, shrink
 from .program import Program
 
 #: Relative gap to which a band problem is first solved without lower bounds.
@@ -223,7 +223,7 @@ def _finish(
     masses = np.sqrt(program.cost)[:, None]
     U, s, _ = la.svd(masses * F, full_matrices=False)
     F = U * s / masses
-    lower, violation = lower_bound(program, F)
+    lower, violation = charged_bound(program, F, best.weights)
     certificate = Certificate(net_value(program, F), lower, best.upper * size, violation)
     note(unfolding=status, iterations=iteration, rank=int(F.shape[1]), gap=certificate.gap)
     return Solution(program, F, best.weights, certificate, iteration, status, history)

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from ..._types import Array, Index, Matrix
 from ..paths.csgraph import dijkstra, minimum_spanning_tree
-from .certificate import Certificate, Record, Solution, largest_ratio, lower_bound, net_value, shrink, upper_bound
+from .certificate import Certificate, Record, Solution, charged_bound, largest_ratio, net_value, shrink, upper_bound
 from .program import Program
 
 #: Largest radius of a group relative to the shortest string that leaves it, and for a band also relative to its width, because merged
@@ -104,7 +104,7 @@ class Contracted:
         # if terms of both signs cancel, the requested gap is a smaller share of the sum of their sizes
         finest = tol * min(1.0, max(abs(small.upper) / weighed, tol)) if weighed > 0 else tol
         upper, w = min((self._proved(small.weights, share) for share in {tol, finest}), key=lambda found: found[0])
-        lower, violation = lower_bound(program, F)
+        lower, violation = charged_bound(program, F, w)
         certificate = Certificate(net_value(program, F), lower, upper, violation)
         held = program.has_lower_bound or violation <= 0.1 * tol
         status = "stalled" if small.status == "certified" else small.status

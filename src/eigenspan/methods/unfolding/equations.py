@@ -1,0 +1,71 @@
+"""Unfoldings that keep the distances of pairs exactly: a program on the face that rigid cliques expose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._diagnostics import note, stage
+from ..._types import Array
+from ...numerics.eigen import dense
+from ...numerics.memory import require
+from ...numerics.sdp import Program, Solution
+from ...numerics.sdp.faces import Face, exposed_face
+from .solver_settings import SDP
+from .task import Bounds, Held, Task
+from .unfolding_base import BoundedUnfolding
+
+_CONTRADICTION = 'use constraint="inequality" or "slack" for distances that are not Euclidean or not exact.'
+
+
+def strings_task(unfolding: BoundedUnfolding, held: Held, points: Array | None) -> Task:
+    """Return the problem of maximising the variance under the constraints that the parameters ask for."""
+    return Equations.of(held) if unfolding.constraint == "equality" else Bounds.of(unfolding).task(held, points)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Equations(Task):
+    """``v = d`` for all pairs. Points are ``Y = Q F`` with Q of the face; equations that follow from others are left out."""
+
+    face: Face
+
+    @staticmethod
+    def of(held: Held) -> Equations:
+        """Return the problem of maximising the variance under these equations."""
+        p, n = len(held.pairs), held.n
+        require(
+            8.0 * (6 * p**2 + 16 * n**2),
+            f"The equations of {p} pairs of {n} points are solved by dense matrices: they",
+            'Fit it on landmarks=500 of the points, use fewer neighbours, or constraint="inequality".',
+        )
+        with stage("faces"):
+            face = exposed_face(n, held.pairs, held.bounds / held.unit)
+        note(face=face.basis.shape[1], equations=face.rows.size)
+        return Equations(held=held, face=face, constraint="equality", contradiction=_CONTRADICTION)
+
+    def solve(self, sdp: SDP) -> tuple[Solution, Array]:
+        found = sdp.solve(self.program(), method="dense", callback=sdp.teller(self.objective))
+        every = np.zeros(len(self.held.pairs))
+        every[self.face.rows] = found.weights * (self.held.unit / self.held.bounds[self.face.rows])
+        return self._with_all_pairs(found), every
+
+    def program(self) -> Program:
+        """Return the program of the independent equations, all scaled to one right-hand side."""
+        Q, rows, m = self.face.basis, self.face.rows, self.held.groups.masses
+        (i, j), unit = self.held.pairs[rows].T, self.held.unit
+        directions = (Q[i] - Q[j]) * np.sqrt(unit / self.held.bounds[rows])[:, None]
+        cost = dense.symmetric(Q.T @ (m[:, None] * Q))
+        return Program(directions, np.full(rows.size, unit), cost, Q.T @ m, equal=np.ones(rows.size, dtype=bool))
+
+    def _with_all_pairs(self, solution: Solution) -> Solution:
+        """Return the solution with the largest violation of all pairs, including those whose equations follow from others."""
+        i, j = self.held.pairs.T
+        Y = self.face.basis @ solution.factor
+        stretch = np.sum((Y[i] - Y[j]) ** 2, axis=1) / self.held.bounds
+        violation = float(np.max(np.abs(stretch - 1.0)))
+        return replace(solution, certificate=replace(solution.certificate, violation=violation))
+
+    def factor(self, solution: Solution) -> Array:
+        Y = (self.face.basis @ solution.factor)[self.held.groups.labels]
+        return np.asarray(Y - Y.mean(axis=0))
