@@ -20,7 +20,10 @@ from eigenspan.learning.kernel_learner import KernelLearner
 from eigenspan.numerics.sdp import margin as solver
 from helpers import external_data
 
-MARGINS = {"hard": (np.inf, 0.0), "l1": (2.0, 0.0), "l2": (np.inf, 0.5)}
+#: c₂ and τ.
+MARGINS = {"hard": (np.inf, 0.0), "l1": (2.0, 0.0), "l2": (np.inf, 0.5), "l1 with tau": (2.0, 0.3)}
+#: The parameters of the estimator.
+SETTINGS = {name: {"margin": name} for name in MARGINS} | {"l1 with tau": {"margin": "l1", "tau": 0.3}}
 SIGNS = ("nonnegative", "unrestricted")
 every = pytest.mark.parametrize("margin", MARGINS)
 both = pytest.mark.parametrize("signs", SIGNS)
@@ -219,7 +222,7 @@ KERNELS = ["linear", Kernel("poly", degree=2), Kernel("rbf", gamma=0.1), rbf_ker
 @both
 def test_the_learned_kernel_is_the_weighted_sum(margin, signs):
     X, y = points(3, n=50)
-    fitted = KernelLearner(KERNELS, weights=signs, margin=margin, C=2.0).fit(X, hidden(y, 24))
+    fitted = KernelLearner(KERNELS, weights=signs, C=2.0, **SETTINGS[margin]).fit(X, hidden(y, 24))
     H = np.eye(50) - 1 / 50
     raw = [
         linear_kernel(X), polynomial_kernel(X, degree=2, gamma=1 / 3), rbf_kernel(X, gamma=0.1), rbf_kernel(X)
@@ -235,10 +238,10 @@ def test_the_learned_kernel_is_the_weighted_sum(margin, signs):
 @both
 def test_the_machine_has_the_optimal_alpha(margin, signs):
     X, y = points(3, n=50)
-    fitted = KernelLearner(KERNELS, weights=signs, margin=margin, C=2.0).fit(X, hidden(y, 24))
+    fitted = KernelLearner(KERNELS, weights=signs, C=2.0, **SETTINGS[margin]).fit(X, hidden(y, 24))
     a = np.zeros(24)
     a[fitted.svm_.support_] = np.abs(fitted.svm_.dual_coef_[0])
-    K, tau = fitted.kernel_[:24, :24], 0.5 if margin == "l2" else 0.0
+    K, tau = fitted.kernel_[:24, :24], MARGINS[margin][1]
     s = 2.0 * y[:24] - 1
     assert 2 * a.sum() - a @ (K * np.outer(s, s) + tau * np.eye(24)) @ a == pytest.approx(fitted.objective_, rel=1e-5)
 
@@ -247,7 +250,7 @@ def test_the_machine_has_the_optimal_alpha(margin, signs):
 @both
 def test_new_points_are_predicted_like_unlabelled_points(margin, signs):
     X, y = points(4, n=60)
-    fitted = KernelLearner(KERNELS, weights=signs, margin=margin).fit(X, hidden(y, 30))
+    fitted = KernelLearner(KERNELS, weights=signs, **SETTINGS[margin]).fit(X, hidden(y, 30))
     rest = np.arange(30, 60)
     inside = fitted.svm_.decision_function(fitted.kernel_[np.ix_(rest, fitted.labelled_)])
     np.testing.assert_allclose(fitted.decision_function(X[rest]), inside, atol=1e-6 * np.abs(inside).max())
@@ -406,6 +409,8 @@ def test_invalid_parameters():
     X, _ = points(0)
     X[0, 0] = np.nan
     refuse(ValueError, "NaN", X=X)
+    for margin in ("hard", "l2"):
+        refuse(InputError, r'tau=0\.3 belongs to margin="l1"', margin=margin, tau=0.3)
 
 
 @both

@@ -98,6 +98,7 @@ MORE: dict[str, Values] = {
     "sample": plain(20, 30),
     "shrinkage": plain(0.3, 0.6),
     "C": plain(0.1, 10.0),
+    "tau": plain(0.1, 2.0),
     "center": plain(False),
     "trace": plain(1.0, 5.0),
     "smoothing": plain(0.0, 0.5),

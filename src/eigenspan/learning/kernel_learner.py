@@ -61,6 +61,9 @@ class KernelLearner(ClassifierMixin, Declared):
     - ``margin="hard"``: no δ, τ = 0. ω is :math:`\\min \\|w\\|^2`, the inverse of the squared margin.
     - ``margin="l1"``: :math:`\\alpha \\le c_2 = C`, τ = 0. ω is :math:`\\min \\|w\\|^2 + 2C \\sum \\xi_i`, twice the objective of ``SVC``.
     - ``margin="l2"``: no δ, τ = 1/C. ω is :math:`\\min \\|w\\|^2 + C \\sum \\xi_i^2`.
+    - ``margin="l1"`` with `tau`: :math:`\\alpha \\le c_2 = C` and τ as given. ω is :math:`\\min \\|w\\|^2 + \\sum h(\\xi_i)` with Huber's
+      function: h(ξ) = ξ²/τ up to ξ = Cτ, and 2Cξ − C²τ beyond, so that a violation costs its square if it is small, and no more than its
+      size if it is large.
 
     With more than two classes there is one machine per class against the rest. All share one kernel, and ω is the sum of their objectives.
     A point belongs to the class with the largest decision value.
@@ -84,6 +87,8 @@ class KernelLearner(ClassifierMixin, Declared):
         Hard margin, or a penalty on the violations of the margin (``"l1"``) or on their squares (``"l2"``).
     C
         Penalty on violations of the margin. It has no effect with ``"hard"``.
+    tau
+        τ of ``margin="l1"``, which is added to the diagonal of G; other margins refuse it. None means 0.
     trace
         c, the trace of K over all points. None means n: a mean diagonal of 1, to which `C` is relative.
     center
@@ -140,6 +145,7 @@ class KernelLearner(ClassifierMixin, Declared):
     weights: Literal["nonnegative", "unrestricted"] = "nonnegative"
     margin: Literal["hard", "l1", "l2"] = "l1"
     C: Positive = 1.0
+    tau: Positive | None = None
     trace: Positive | None = None
     center: bool = True
     unlabeled: Marker = -1
@@ -184,7 +190,12 @@ class KernelLearner(ClassifierMixin, Declared):
             self._train(codes)
 
     def _refuse_sizes(self) -> None:
-        for name, value in (("C", self.C), ("trace", self.trace)):
+        if self.tau is not None and self.margin != "l1":
+            raise InputError(
+                f'tau={self.tau:g} belongs to margin="l1", but margin={self.margin!r}. Use margin="l1" with tau=, or margin="l2" with C=, '
+                "where τ is 1/C."
+            )
+        for name, value in (("C", self.C), ("tau", self.tau), ("trace", self.trace)):
             if value is not None and not 1 / _MOST <= value <= _MOST:
                 raise InputError(
                     f"{name}={value:.3g} must lie between {1 / _MOST:g} and {_MOST:g}, because the result would be only rounding error."
@@ -212,7 +223,8 @@ class KernelLearner(ClassifierMixin, Declared):
         return grams, means, traces
 
     def _learn(self, grams: Array, y: Array) -> None:
-        box, self._tau = (self.C if self.margin == "l1" else np.inf), (1.0 / self.C if self.margin == "l2" else 0.0)
+        box = self.C if self.margin == "l1" else np.inf
+        self._tau = 1.0 / self.C if self.margin == "l2" else self.tau or 0.0
         rule: dict[str, Any] = {"signs": self.weights, "tol": self.tol, "max_iter": self.max_iter}
         with stage("weights"):
             found = learn_weights(grams, self.labelled_, y, box=box, tau=self._tau, **rule)

@@ -16,6 +16,8 @@ from .solver_settings import SDP
 from .task import Bounds, Held, Task
 from .unfolding_base import BoundedUnfolding
 
+#: The program of the independent equations is solved to this share of the requested gap, because the others multiply its violations.
+_INNER = 0.1
 _CONTRADICTION = 'use constraint="inequality" or "slack" for distances that are not Euclidean or not exact.'
 
 
@@ -45,10 +47,10 @@ class Equations(Task):
         return Equations(held=held, face=face, constraint="equality", contradiction=_CONTRADICTION)
 
     def solve(self, sdp: SDP) -> tuple[Solution, Array]:
-        found = sdp.solve(self.program(), method="dense", callback=sdp.teller(self.objective))
+        found = sdp.solve(self.program(), method="dense", tol=_INNER * sdp.tol, callback=sdp.teller(self.objective))
         every = np.zeros(len(self.held.pairs))
         every[self.face.rows] = found.weights * (self.held.unit / self.held.bounds[self.face.rows])
-        return self._with_all_pairs(found), every
+        return self._with_all_pairs(found, sdp.tol), every
 
     def program(self) -> Program:
         """Return the program of the independent equations, all scaled to one right-hand side."""
@@ -58,13 +60,15 @@ class Equations(Task):
         cost = dense.symmetric(Q.T @ (m[:, None] * Q))
         return Program(directions, np.full(rows.size, unit), cost, Q.T @ m, equal=np.ones(rows.size, dtype=bool))
 
-    def _with_all_pairs(self, solution: Solution) -> Solution:
+    def _with_all_pairs(self, solution: Solution, tol: float) -> Solution:
         """Return the solution with the largest violation of all pairs, including those whose equations follow from others."""
         i, j = self.held.pairs.T
         Y = self.face.basis @ solution.factor
         stretch = np.sum((Y[i] - Y[j]) ** 2, axis=1) / self.held.bounds
         violation = float(np.max(np.abs(stretch - 1.0)))
-        return replace(solution, certificate=replace(solution.certificate, violation=violation))
+        status = "stalled" if solution.status == "certified" else solution.status
+        status = "certified" if max(solution.gap, violation) <= tol else status
+        return replace(solution, certificate=replace(solution.certificate, violation=violation), status=status)
 
     def factor(self, solution: Solution) -> Array:
         Y = (self.face.basis @ solution.factor)[self.held.groups.labels]

@@ -97,7 +97,7 @@ def _flat_directions(D: Array) -> Array:
     if values[0] < -_FLAT * values[-1]:
         raise InputError(
             f"No points have these distances: the Gram matrix of {len(D)} points, whose distances are all given, has the eigenvalue "
-            f"{values[0]:.3g} (the largest is {values[-1]:.3g}). "
+            f"{values[0]:.3g} (the largest is {values[-1]:.3g}), which is more than rounding. "
             'Use constraint="inequality" or "slack" for distances that are not Euclidean or not exact.'
         )
     N = V[:, values <= _FLAT * values[-1]]
