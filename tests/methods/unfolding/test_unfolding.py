@@ -299,7 +299,13 @@ def test_frames_and_single_precision():
 
 def test_bad_parameters_are_named():
     X, _ = sheet(50)
-    for wrong in ({"constraint": "equality"}, {"band": 1.5}, {"tol": 0}, {"time_limit": -1}, {"extension": "magic"}):
+    for wrong in (
+        {"constraint": "equal lengths"},
+        {"band": 1.5},
+        {"tol": 0},
+        {"time_limit": -1},
+        {"extension": "magic"},
+    ):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             MVU(2, **wrong).fit(X)
     with pytest.raises(ValueError, match="NaN"):

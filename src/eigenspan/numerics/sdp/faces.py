@@ -57,18 +57,22 @@ def cliques(n: int, pairs: Index) -> Iterator[Index]:
     """Yield a maximal clique that contains each pair; of the candidates the one adjacent to most others joins first."""
     adjacent = np.zeros((n, n), dtype=bool)
     adjacent[pairs[:, 0], pairs[:, 1]] = adjacent[pairs[:, 1], pairs[:, 0]] = True
-    seen = set()
+    seen, largest = set(), np.zeros((n, n), dtype=np.intp)
     for i, j in pairs:
         members, left = [int(i), int(j)], np.flatnonzero(adjacent[i] & adjacent[j])
+        if largest[i, j] == left.size + 2:  # a clique of the pair and all its common neighbours is its only maximal one
+            continue
         while left.size:
             among = adjacent[np.ix_(left, left)]
             best = int(among.sum(axis=1).argmax())
             members.append(int(left[best]))
             left = left[among[best]]
-        found = tuple(sorted(members))
-        if len(found) > 2 and found not in seen:
-            seen.add(found)
-            yield np.array(found, dtype=np.intp)
+        found = np.array(sorted(members), dtype=np.intp)
+        block = np.ix_(found, found)
+        largest[block] = np.maximum(largest[block], found.size)
+        if found.size > 2 and found.tobytes() not in seen:
+            seen.add(found.tobytes())
+            yield found
 
 
 def _common_null_space(n: int, pairs: Index, squares: Array) -> Array:
