@@ -21,7 +21,6 @@ from .certificate import (
     Solution,
     charged_bound,
     largest_ratio,
-    lower_bound,
     net_value,
     shrink,
     upper_bound,
@@ -330,7 +329,7 @@ class _Best:
         upper = upper_bound(program, w, ratio)
         if self.dual is None or upper < self.upper:
             self.upper, self.dual = upper, _scaled(program, w, ratio) if np.isfinite(upper) else w
-        lower, violation = lower_bound(program, F)
+        lower, violation = charged_bound(program, F, self.dual if np.isfinite(self.upper) else 0.0 * self.dual)
         new, old = self._missing(lower, violation), self._missing(self.lower, self.violation)
         better = lower > self.lower if program.has_lower_bound else new <= old
         if self.factor is None or better:

@@ -225,5 +225,7 @@ def _finish(
     F = U * s / masses
     lower, violation = charged_bound(program, F, best.weights)
     certificate = Certificate(net_value(program, F), lower, best.upper * size, violation)
+    if status == "certified" and certificate.gap > state.tol:  # the violations are worth more than the gap
+        status = "stalled"
     note(unfolding=status, iterations=iteration, rank=int(F.shape[1]), gap=certificate.gap)
     return Solution(program, F, best.weights, certificate, iteration, status, history)
