@@ -189,6 +189,8 @@ class BarrierPath:
             self.shift = _SAFE_SHIFT if self.shift < _SAFE_SHIFT else 3.0 * self.shift
             solve = self.newton.solver(delta, g, curve, self.shift)
         D = self.program.centred(-2.0 * solve(self.gradient(target)))
+        if not np.all(np.isfinite(D)):
+            raise la.LinAlgError("The Newton matrix is singular to rounding.")
         change = np.asarray(B @ D)
         linear = (2.0 * np.einsum("er,er->e", delta, change))[self.edge] * self.sign
         square = np.einsum("er,er->e", change, change)[self.edge] * self.sign
@@ -247,13 +249,18 @@ class InteriorPath(BarrierPath):
         program, reach = self.program, float(np.max(self._left() / self.program.bounds))
         most = 1.0 - 0.5 * warm if warm else 0.5
         self.R *= np.sqrt(min(most / reach, 1.0) if warm else most / reach)
-        self.room = program.bounds - self._left()
+        self.room = np.maximum(program.bounds - self._left(), np.finfo(float).eps * program.bounds)
         self.mu = (warm or _FIRST_GAP) * program.variance(self.R) / self.m
         self.w = self.mu / self.room
 
     def advance(self) -> None:
-        self.room = self.program.bounds - self._left()  # columns may have been added or dropped since the last step
+        self._measure_room()  # columns may have been added or dropped since the last step
         super().advance()
+
+    def _measure_room(self) -> None:
+        self.room = self.program.bounds - self._left()
+        if not self.room.min() > 0:
+            raise la.LinAlgError("Rounding moves points outside their bounds.")
 
     def _escape_length(self, direction: Array) -> float:
         B = self.program.directions
@@ -261,7 +268,7 @@ class InteriorPath(BarrierPath):
         return 0.5 * _to_bound(room, 2.0 * (B @ self.R[:, -1]) * change, change**2)
 
     def _move_room(self, step: Step, taken: float) -> None:
-        self.room = self.program.bounds - self._left()
+        self._measure_room()
         self.w = np.clip(self.w, 0.02 * self.mu / self.room, 50.0 * self.mu / self.room)
 
     def _longest(self, step: Step) -> tuple[float, float]:

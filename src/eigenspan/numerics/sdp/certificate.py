@@ -237,7 +237,13 @@ def largest_ratio(program: Program, w: Array, k: int = 1, tol: float = 1e-9) -> 
     except la.LinAlgError:
         ratio = 1.0 if la.eigvalsh(L - C)[0] >= 0 else np.inf
         return ratio, np.full(k, ratio), np.zeros((program.n, 0))
-    return float(values[0]), values, Z @ V
+    return max(float(values[0]), _shown_ratio(program, w, Z @ V[:, 0])), values, Z @ V
+
+
+def _shown_ratio(program: Program, w: Array, x: Array) -> float:
+    """Return the ratio of a vector, a lower bound of the largest ratio; zero if its tension is lost in rounding."""
+    tension = float(program.pull(w) @ (program.directions @ x) ** 2)
+    return program.variance(x[:, None]) / tension if tension > 0 else 0.0
 
 
 def _sparse_ratio(program: Program, w: Array, k: int, tol: float) -> tuple[float, Array, Array]:

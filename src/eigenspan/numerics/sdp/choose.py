@@ -24,6 +24,8 @@ METHODS = ("auto", "low-rank", "dense")
 _INNER = 0.3
 #: Up to this order the dense solver continues where the low-rank solver has not reached the gap, and the steps reserved for it.
 _FEW, _RESERVED = 600, 60
+#: Share by which a lower bound may exceed an upper bound by rounding.
+_WRONG = 1e-6
 #: Up to this order the dense solver is as fast as the low-rank solver, and does not depend on a start.
 _SMALL = 60
 
@@ -94,7 +96,7 @@ def _solved(program: Program, rule: _Rule, first: Solution | None = None) -> Sol
     small = program.n <= _SMALL or (program.is_graph and program.combine is not None and rule.interior is None)
     if method == "low-rank" or (method == "auto" and program.is_graph and not small):
         found = _low_rank(program, rule, first)
-        if found.status == "iterations" and _may_be_dense(program, rule):
+        if found.status in ("iterations", "stalled") and _may_be_dense(program, rule):
             found = _better(found, _dense(program, rule.after(began, found.iterations)), rule.tol)
     else:
         found = _dense(program, rule)
@@ -129,14 +131,17 @@ def _better(first: Solution, found: Solution, tol: float) -> Solution:
     )
     if found.program.has_lower_bound:
         most = max(first, found, key=lambda each: each.lower)
-        best = _improved(best, most.factor, most.certificate, min(first, found, key=lambda each: each.upper), tol)
+        least = min(first, found, key=lambda each: (each.upper < (1.0 - _WRONG) * most.lower, each.upper))
+        best = _improved(best, most.factor, most.certificate, least, tol)
     return replace(best, iterations=first.iterations + found.iterations, history=first.history + found.history)
 
 
 def _improved(solution: Solution, F: Array, bounds: Certificate, dual: Solution, tol: float) -> Solution:
     """Return the solution with the factor F, whose bounds are given, and with the weights of `dual`."""
-    bounds = replace(bounds, upper=dual.upper)
-    status = "certified" if bounds.gap <= tol else solution.status
+    # an upper bound below what is attained is wrong: weights differ by more than the precision of their eigenvalues
+    wrong = dual.upper < bounds.lower - _WRONG * abs(bounds.lower)
+    bounds = replace(bounds, upper=np.inf if wrong else dual.upper)
+    status = "certified" if bounds.gap <= tol else "stalled" if wrong else solution.status
     return replace(solution, factor=F, certificate=bounds, weights=dual.weights, status=status)
 
 

@@ -111,6 +111,8 @@ def _iterate(state: BarrierPath, best: BestBounds, limits: _Limits, history: lis
             state.advance()
     except KeyboardInterrupt:
         return "interrupted", iteration
+    except la.LinAlgError:  # rounding prevents further steps
+        return "stalled", iteration
     return "iterations", iteration
 
 
