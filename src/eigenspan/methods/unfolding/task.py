@@ -105,7 +105,7 @@ class Task:
         The pairs of the certificate.
     objective : str
         Name of the objective, for messages.
-    constraint : {"inequality", "slack", "band"}
+    constraint : {"inequality", "slack", "band", "equality"}
         Kind of constraint on the pairs.
     contradiction : str
         Advice for the error if the weights prove that no points satisfy the constraints; empty if that cannot happen.

@@ -20,8 +20,8 @@ class UnfoldingCertificate:
     ----------
     lower, upper : float
         The largest possible value of the objective lies between the bounds: ⟨C, K⟩, less the price of slack where `constraint` is "slack".
-        ⟨C, K⟩ is the variance Σ‖y_i‖² except for `SMVU1`, `SMVU2` and `ColoredMVU`. If `constraint` is "band", `lower` is
-        the value attained and `violation` the excess over the bounds.
+        ⟨C, K⟩ is the variance Σ‖y_i‖² except for `SMVU1`, `SMVU2` and `ColoredMVU`. If `constraint` is "band" or
+        "equality", `lower` is the value attained, less what its violations are worth by the dual weights, and never above `upper`.
     gap : float
         ``(upper − lower) / |upper|``; for `LaplacianMVU` ``(upper − lower) / variance``, since most of its objective can be the price of
         what no smooth function can follow.
@@ -32,13 +32,14 @@ class UnfoldingCertificate:
         ``graph_.rows`` holds their rows in X. Edges of length zero connect equal rows.
     squared_distances : ndarray of shape (m,)
     weights : ndarray of shape (m,)
-        Dual weights (tensions) of the upper bounds, or of the equations of `SMVU1` and `LaplacianMVU`, where they may be negative; an
+        Dual weights (tensions) of the upper bounds, or of equations (`constraint="equality"`, `SMVU1`, `LaplacianMVU`), which may be
+        negative, and are zero for equations that follow from others; an
         edge shorter than its bound has weight zero.
     weights_below : ndarray of shape (m,) or None
         Dual weights of the lower bounds of a band.
     status : {"certified", "iterations", "time", "interrupted", "stalled"}
         Why the solver stopped.
-    constraint : {"inequality", "slack", "band"}
+    constraint : {"inequality", "slack", "band", "equality"}
     equal_edges : ndarray of shape (q, 2, 2) or None
         In `ActionRespectingEmbedding`, two pairs of rows each, whose distances are equal.
     weights_equal : ndarray of shape (q,) or None

@@ -42,7 +42,7 @@ class Certificate:
         ⟨C, K⟩, minus the cost of violated constraints.
     lower, upper : float
         The optimum lies between them. `lower` is proved if the point can be made feasible by shrinking, or if its violations are
-        paid for by slack. Otherwise it equals `value`, and `violation` measures how reliable it is.
+        paid for by slack. Otherwise it is `value` less the violations times the dual weights, and `violation` measures how reliable it is.
     violation : float
         Largest excess over a bound, relative to the bound (to the mean bound if it is zero).
     proved : bool

@@ -133,6 +133,8 @@ def _better(first: Solution, found: Solution, tol: float) -> Solution:
         most = max(first, found, key=lambda each: each.lower)
         least = min(first, found, key=lambda each: (each.upper < (1.0 - _WRONG) * most.lower, each.upper))
         best = _improved(best, most.factor, most.certificate, least, tol)
+    if "certified" not in (best.status, found.status):
+        best = replace(best, status=found.status)  # the reason why the last solver stopped
     return replace(best, iterations=first.iterations + found.iterations, history=first.history + found.history)
 
 
