@@ -109,6 +109,8 @@ def test_distances_that_no_points_have_are_refused():
         InputError, match=r'Gram matrix of \d+ points.*eigenvalue -.*constraint="inequality" or "slack"'
     ):
         MVU(2, metric="cityblock", constraint="equality").fit(X)
+    with pytest.raises(InputError, match=r'method="low-rank" needs.*Use method="dense"'):
+        MVU(2, n_neighbors=4, method="low-rank", constraint="equality").fit(X)
     # two overlapping tetrahedra and the edge between their other corners, which they determine
     T = np.random.default_rng(0).standard_normal((5, 2))
     D = cdist(T, T)

@@ -47,7 +47,7 @@ class Equations(Task):
         return Equations(held=held, face=face, constraint="equality", contradiction=_CONTRADICTION)
 
     def solve(self, sdp: SDP) -> tuple[Solution, Array]:
-        found = sdp.solve(self.program(), method="dense", tol=_INNER * sdp.tol, callback=sdp.teller(self.objective))
+        found = sdp.solve(self.program(), tol=_INNER * sdp.tol, callback=sdp.teller(self.objective))
         every = np.zeros(len(self.held.pairs))
         every[self.face.rows] = found.weights * (self.held.unit / self.held.bounds[self.face.rows])
         return self._with_all_pairs(found, sdp.tol), every
