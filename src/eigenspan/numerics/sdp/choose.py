@@ -24,6 +24,8 @@ METHODS = ("auto", "low-rank", "dense")
 _INNER = 0.3
 #: Up to this order the dense solver continues where the low-rank solver has not reached the gap, and the steps reserved for it.
 _FEW, _RESERVED = 600, 60
+#: They continue where its gap is more than this many times the requested one: a dense step costs as much as a whole low-rank solution.
+_FAR = 5.0
 #: Share by which a lower bound may exceed an upper bound by rounding.
 _WRONG = 1e-6
 #: Up to this order the dense solver is as fast as the low-rank solver, and does not depend on a start.
@@ -96,7 +98,11 @@ def _solved(program: Program, rule: _Rule, first: Solution | None = None) -> Sol
     small = program.n <= _SMALL or (program.is_graph and program.combine is not None and rule.interior is None)
     if method == "low-rank" or (method == "auto" and program.is_graph and not small):
         found = _low_rank(program, rule, first)
-        if found.status in ("iterations", "stalled") and _may_be_dense(program, rule):
+        if (
+            found.status in ("iterations", "stalled")
+            and abs(found.gap) > _FAR * rule.tol
+            and _may_be_dense(program, rule)
+        ):
             found = _better(found, _dense(program, rule.after(began, found.iterations)), rule.tol)
     else:
         found = _dense(program, rule)
@@ -106,10 +112,13 @@ def _solved(program: Program, rule: _Rule, first: Solution | None = None) -> Sol
 def _low_rank(program: Program, rule: _Rule, first: Solution | None) -> Solution:
     """Solve by low-rank steps; if dense steps may follow, leave some for them."""
     steps = rule.max_iter - (_RESERVED if _may_be_dense(program, rule) else 0)
-    return low_rank_interior_point(
+    found = low_rank_interior_point(
         program, start=rule.start, interior=rule.interior, first=first, tol=rule.tol, rank=rule.rank, max_iter=steps,
         time_limit=rule.time_limit, callback=rule.callback, random_state=rule.random_state,
     )  # fmt: skip
+    if not program.has_lower_bound:
+        return found
+    return _improved(found, found.factor, found.certificate, found, rule.tol)
 
 
 def _may_be_dense(program: Program, rule: _Rule) -> bool:
