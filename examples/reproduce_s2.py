@@ -246,7 +246,8 @@ def headline(runs: list[dict[str, Any]]) -> list[str]:
     lines = [
         "## The headline", "",
         "The paper: SS-DNE surpasses LPP\\* and DNE, and SS-LFDA surpasses LPP\\*, LFDA and SELF, in 32 of 40 comparisons. A comparison is "
-        "won if the mean over the splits is above that of every opponent; the level is that of the one-tailed paired t-test against the best "
+        "won if the mean over the splits is above that of every opponent; the level is that of the one-tailed paired "
+        "t-test against the best "
         "opponent, optimistic because the splits overlap. A method without advantage over k opponents would win one in k + 1 comparisons. "
         "[What we think of it](s2-discussion.md): with ten labels no choice of γ and α that is blind to the test labels gives the paper's "
         "figures.", "",

@@ -16,7 +16,8 @@ import numpy as np
 
 #: What a claim needs to hold, for the pages and for `Beside.show`.
 RULE = (
-    "A claim holds if it is true in most draws: the 95 % interval (Wilson) of its rate lies above one half. A printed number is reproduced if "
+    "A claim holds if it is true in most draws: the 95 % interval (Wilson) of its rate lies above one half. A printed "
+    "number is reproduced if "
     "it lies within three standard errors of ours."
 )
 
@@ -116,7 +117,7 @@ class Beside:
         """Numbers in this order, largest first, within each draw."""
         good = np.all([np.asarray(a) > np.asarray(b) for a, b in pairwise(values.values())], axis=0)
         here = " > ".join(f"{name} {spread(each, digits)}" for name, each in values.items())
-        self.often(what, paper, good, here, "order within each draw: none", fails)
+        self.often(what, paper, good, here, "none: the order within each draw", fails)
 
     def number(self, what: str, printed: float, values: Any, digits: int, fails: str = "") -> None:
         """A printed number that is one draw; its standard error and that of our mean come from the spread of our draws."""

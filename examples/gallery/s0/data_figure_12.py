@@ -49,9 +49,11 @@ def draw(seed):
 found = over(draw, 5)
 beside = Beside(
     "S0, figure 12",
-    "12 neighbours for all graphs. LDA sees the labels of the points that it is judged by. In the first three rows every method is fitted to "
+    "12 neighbours for all graphs. LDA sees the labels of the points that it is judged by. In the first three rows "
+    "every method is fitted to "
     "all 649 features, in the last two to the first 100 principal axes.",
-    "The paper prints no number of neighbours and no scores; the scores are ours, for what it says of the pictures. Draws are halves of the "
+    "The paper prints no number of neighbours and no scores; the scores are ours, for what it says of the pictures. "
+    "Draws are halves of the "
     "data, the picture is of all.",
 )
 beside.ordered("labels help", "LDA better than PCA", {n: found[n, "all features"] for n in ("LDA", "PCA")})

@@ -54,7 +54,8 @@ found = over(draw, 10)
 beside = Beside(
     "S0, figures 13, 14, 16 and 17",
     "12 neighbours and the same kernel for both kernel methods; no labels are seen by any method.",
-    "The paper prints no scores and not its number of neighbours. The scores are ours. Draws are halves of the data, the picture is of all.",
+    "The paper prints no scores and not its number of neighbours. The scores are ours. Draws are halves of the data, "
+    "the picture is of all.",
 )
 
 

@@ -69,7 +69,8 @@ beside.number(
     found["variance"],
     2,
     fails="Half the median distance of these regions is smaller. With the upper half of the annulus σ² is 30.2 ± 0.9, with the right half "
-    "45 ± 0.6; radii that are uniform instead of areas lower each by 0.3. None of these six readings is within two standard deviations of 27.46, so "
+    "45 ± 0.6; radii that are uniform instead of areas lower each by 0.3. None of these six readings is within two "
+    "standard deviations of 27.46, so "
     "the paper's points must differ from its description.",
 )
 beside.ordered(

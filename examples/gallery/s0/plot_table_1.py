@@ -32,9 +32,9 @@ def draw(seed):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % classes
     raw = rng.standard_normal((n, D)) * rng.uniform(0.5, 2, D) + rng.standard_normal((classes, D))[y] + 1
-    X, I = raw - raw.mean(axis=0), np.eye(n)
+    X, one = raw - raw.mean(axis=0), np.eye(n)
     lle, maps = LLE(d).fit(raw), LaplacianEigenmaps(d).fit(raw)
-    M, W = (I - lle.weights_).T @ (I - lle.weights_), maps.affinity_.W.toarray()
+    M, W = (one - lle.weights_).T @ (one - lle.weights_), maps.affinity_.W.toarray()
     M, degree = np.asarray(M), np.diag(W.sum(axis=1))
     L, same = degree - W, (y[:, None] == y) / (n / classes)
     flat, tilted = (null_space(weights[None]) for weights in (np.ones(n), np.diag(degree)))
@@ -54,18 +54,18 @@ def draw(seed):
         return rows.T @ degree @ rows
 
     return {
-        "LLE": degrees(lowest(M, I, flat), lle.embedding_),
+        "LLE": degrees(lowest(M, one, flat), lle.embedding_),
         "Eigenmaps": degrees(lowest(L, degree, tilted), maps.embedding_),
-        "PCA/MDS": linear(PCA, -(I - 1 / n), unit),
+        "PCA/MDS": linear(PCA, -(one - 1 / n), unit),
         "LPP": linear(LPP, L, weighed, raw - np.average(raw, axis=0, weights=np.diag(degree))),
         "LPP, X not centred": linear(LPP, L, weighed, raw),
         "OLPP": linear(OLPP, L, unit),
         "NPP": linear(NPP, M, total),
         "NPP, X not centred": linear(NPP, M, total, raw),
         "ONPP": linear(ONPP, M, unit),
-        "LDA": linear(LDA, I - same, total),
-        "Ratio cut": degrees(lowest(L, I, I), cuts["ratio"]),
-        "Normalized cut": degrees(lowest(L, degree, I), cuts["normalized"]),
+        "LDA": linear(LDA, one - same, total),
+        "Ratio cut": degrees(lowest(L, one, one), cuts["ratio"]),
+        "Normalized cut": degrees(lowest(L, degree, one), cuts["normalized"]),
     }
 
 
@@ -75,7 +75,8 @@ found = over(draw, 20)
 beside = Beside(
     "S0, table I",
     "Defaults of every class; graphs and weights W are those of the fitted LLE and LaplacianEigenmaps. All are compared in the embedding.",
-    "The paper does not say whether X is centred. The library centres it, in LPP by the mean that is weighted with the degrees D, so that the constant "
+    "The paper does not say whether X is centred. The library centres it, in LPP by the mean that is weighted with "
+    "the degrees D, so that the constant "
     "is no axis.",
 )
 for name, angles in found.items():

@@ -43,14 +43,15 @@ found = over(draw, 10)
 beside = Beside(
     "S1, figure 1.2",
     "12 neighbours, 1,024 points, as in the paper.",
-    "The points are drawn anew, uniform over the sheet unless a row says otherwise; the paper prints no numbers, and PCA is ours, to have something "
+    "The points are drawn anew, uniform over the sheet unless a row says otherwise; the paper prints no numbers, and "
+    "PCA is ours, to have something "
     "to compare with.",
 )
 beside.above("longest path over its straight line", "much longer", found["ratio"], 2, "our reading of 'much'", digits=1)
 for against, said in (("paths", "distances in the plane match the paths"), ("sheet", "the roll is unrolled")):
     values = {name: found[f"{name} to {against}"] for name in ("PCA", "Isomap")}
     how = "median relative difference of distances" if against == "paths" else "Procrustes disparity"
-    beside.ordered(f"difference to the {against}: {how}", said, values)
+    beside.ordered(f"difference to the {against}: {how}", said, values, digits=4)
 beside.below(
     "disparity to the sheet, Isomap",
     "the roll is unrolled",
@@ -61,7 +62,8 @@ beside.below(
 )
 beside.below(
     "the same for points uniform in the angle", "the roll is unrolled", found["uneven"], 0.01, "as above", digits=4,
-    fails="Points uniform in the angle are sparse on the outer turn: in the other draws one to fifteen of the edges of twelve neighbours join two "
+    fails="Points uniform in the angle are sparse on the outer turn: in the other draws one to fifteen of the edges "
+        "of twelve neighbours join two "
     "turns, and one is enough. The paper does not say how it sampled; with eight neighbours nine of ten draws unroll.",
 )  # fmt: skip
 

@@ -7,9 +7,9 @@ neighbours. Saul et al. (2006) and Ghojogh et al. (2021) draw the same frames to
 """
 
 # %%
-# The frames are mixtures of the Gram matrices of the roll and of the sheet. Any mixture of feasible matrices is feasible and its variance grows
-# from one to the other, so that the frames themselves prove nothing. What the figure claims is their end: a flat sheet, the true one, of the
-# largest variance, on which neighbours are as far apart as on the roll.
+# The frames are mixtures of the Gram matrices of the roll and of the sheet. Any mixture of feasible matrices is
+# feasible and its variance grows from one to the other, so that the frames themselves prove nothing. What the figure
+# claims is their end: a flat sheet, the true one, of the largest variance, on which neighbours are as far apart as on the roll.
 import numpy as np
 from beside import Beside, over, roll, shown
 from scipy.spatial import procrustes
@@ -39,9 +39,11 @@ def draw(seed):
 found = over(draw, 8)
 beside = Beside(
     "S1, figure 1.3, and S4, figure 2",
-    "10 neighbours and pairs that share one (the paper's distances and angles), 800 points uniform over the sheet. The picture has points uniform in "
+    "10 neighbours and pairs that share one (the paper's distances and angles), 800 points uniform over the sheet. "
+    "The picture has points uniform in "
     "the angle and neighbours only.",
-    "The paper's frames are iterates of a solver. Its program fixes the distances, ours bounds them: the last row tells by how much they shrink.",
+    "The paper's frames are iterates of a solver. Its program fixes the distances, ours bounds them: the last row "
+    "tells by how much they shrink.",
 )
 beside.below("axes for 99 % of the variance", "flat", found["axes"], 2, "a sheet has two dimensions", digits=1)
 beside.ordered("difference to the true sheet (Procrustes)", "unfolded", {n: found[n] for n in ("PCA", "MVU")}, digits=5)

@@ -41,7 +41,7 @@ beside = Beside(
 )
 for name in ("Gaussian", "polynomial, p = 4"):
     off = {each: found[each, "sheet"] for each in (name, "Isomap")}
-    beside.ordered(f"{name}: difference of two axes to the true sheet (Procrustes)", "not unfolded", off)
+    beside.ordered(f"{name}: difference of two axes to the true sheet (Procrustes)", "not unfolded", off, digits=4)
     two = {each: found[each, "two"] for each in ("Isomap", name)}
     beside.ordered(f"{name}: share of two of ten eigenvalues", "no two stand out", two)
 

@@ -71,7 +71,8 @@ for name, (points, k) in curves.items():
 if views is not None:
     four = over(lambda seed: measures(unfold_curve(some_views(seed), 4)), 8)
     cigar = (
-        "A fourth neighbour joins nearly opposite views and flattens the ring: a cigar. The paper's 400 views lie four times as close, so that more "
+        "A fourth neighbour joins nearly opposite views and flattens the ring: a cigar. The paper's 400 views lie "
+        "four times as close, so that more "
         "neighbours are all adjacent."
     )
     beside.above(

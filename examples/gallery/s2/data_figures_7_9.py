@@ -73,6 +73,6 @@ for c, name in ((plain, "α = 1"), (powered, "α = 8")):
     order = np.argsort(-c)[9:]
     shares = np.cumsum(same[np.argsort(-c)])[9:] / np.arange(10, c.size + 1)
     right.plot(c[order], shares, label=name)
-right.set(xlabel="threshold", ylabel="share of links within a class", title="figure 9")
+right.set(xscale="log", xlim=(1e-5, 1), xlabel="threshold", ylabel="share of links within a class", title="figure 9")
 right.legend(frameon=False)
 beside.show()

@@ -53,8 +53,8 @@ def faces(seed):
 
 
 # %%
-# Two of the data sets are the paper's to the last digit. Balance is a grid where nearest neighbours tie, and its draws are orders of the tied ones.
-# Those of M-EYALE are draws of people and pictures.
+# Two of the data sets are the paper's to the last digit. Balance is a grid where nearest neighbours tie, and its
+# draws are orders of the tied ones. Those of M-EYALE are draws of people and pictures.
 beside = Beside(
     "S2, table 1",
     "The same distances and the same vote of one neighbour for all data sets.",

@@ -2,8 +2,9 @@
 S2, figure 2: a class in two clusters
 =====================================
 
-One class has two clusters, A and B, with the other class between them. Chatpatanasiri and Kijsirikul (2009) draw the axis of FDA, which wants
-all points of a class near each other and merges A and B, and that of an algorithm that wants only near points of a class to stay near.
+One class has two clusters, A and B, with the other class between them. Chatpatanasiri and Kijsirikul (2009) draw the
+axis of FDA, which wants all points of a class near each other and merges A and B, and that of an algorithm that
+wants only near points of a class to stay near.
 """
 
 # %%
@@ -49,7 +50,8 @@ local = ("LFDA", "DNE", "MFA")
 beside = Beside(
     "S2, figure 2",
     "Defaults of every method, one axis; the same points and labels for all.",
-    "The paper's figure is a drawing without numbers, and names only FDA; LFDA, DNE and MFA are those of its local methods that the library has.",
+    "The paper's figure is a drawing without numbers, and names only FDA; LFDA, DNE and MFA are those of its local "
+    "methods that the library has.",
 )
 beside.below(
     "FDA: gap of A and B in standard deviations",
