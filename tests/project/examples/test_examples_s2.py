@@ -78,3 +78,6 @@ def test_wins_are_counted_over_the_best_opponent():
     assert (first["gain"], second["gain"]) == pytest.approx((5.6, -10))
     assert s2.level(first["p"]) == "95 %"
     assert "| both | 2 of 2 | 1 of 2 | 1 of 2 | **FAILED** |" in "\n".join(s2.headline(runs))
+    for row, gain in zip(runs, (0.3, -0.2, 0.1, -0.1, 0.05), strict=True):  # a win without confidence
+        row["SS-DNE"] = 0.6 + gain
+    assert "| both | 2 of 2 | 1 of 2 | 0 of 2 | **FAILED** |" in "\n".join(s2.headline(runs))
