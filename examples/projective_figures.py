@@ -52,9 +52,9 @@ def distance_to_normal(x: Any) -> float:
     return float(max(np.max(steps[1:] - at), np.max(at - steps[:-1])))
 
 
-def projections(n: int) -> dict[str, float]:
+def projections(n: int, seed: int = 0) -> dict[str, float]:
     """Distances to normality of projections of several clouds in 21 dimensions."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     t = np.linspace(-1, 1, 20_001)
     sphere = rng.standard_normal((n, 21))
     sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)

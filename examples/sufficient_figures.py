@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from eigenspan import LAD, PHD, SAVE, SIR, ContourRegression, DirectionalRegression
+from eigenspan.errors import LabelWarning
 
 #: Responses of figure 3.8, and the coordinates that each depends on.
 RESPONSES: dict[str, tuple[Callable[[Any], Any], list[list[float]]]] = {
@@ -52,9 +54,12 @@ def angle(V: Any, B: Any) -> float:
     return float(np.degrees(np.arcsin(np.clip(np.linalg.norm(P - Q @ (Q.T @ P), 2), 0, 1))))
 
 
-def slices(n: int) -> list[dict[str, Any]]:
-    """Eigenvalues of SIR and SAVE for every response, and how far their leading axes are from the truth."""
-    X = np.random.default_rng(0).standard_normal((n, D))
+def slices(n: int, seed: int = 0, tested: bool = False) -> list[dict[str, Any]]:
+    """Eigenvalues of SIR and SAVE for every response, and how far their leading axes are from the truth.
+
+    If `tested`, with the number of directions by the chi-square tests at 5 %: the first number that is not refused.
+    """
+    X = np.random.default_rng(seed).standard_normal((n, D))
     rows = []
     for name, (response, truth) in RESPONSES.items():
         B = np.zeros((D, len(truth)))
@@ -70,9 +75,19 @@ def slices(n: int) -> list[dict[str, Any]]:
                     "eigenvalues": fitted.eigenvalues_,
                     "axes": fitted.components_,
                     "angle": angle(found, B),
+                    "first": angle(fitted.components_[:1].T, np.eye(D)[:, :1]),
+                    "count": _count(cls, X, response(X.T)) if tested else None,
                 }
             )
     return rows
+
+
+def _count(cls: Any, X: Any, y: Any) -> int:
+    """The number of directions that the tests find."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelWarning)  # a response of which no direction tells
+        refused = cls("test", n_slices=10).fit(X, y).order_tests_["p_value"].to_numpy() < 0.05
+    return int(np.argmin(np.append(refused, False)))
 
 
 def draw_slices(rows: list[dict[str, Any]]) -> Any:

@@ -1,12 +1,12 @@
-"""What a paper prints or says, with ours beside it; shared by the pages of the gallery.
+"""The claims of a paper's figure, each asserted over many draws; shared by the pages of the gallery.
 
-Every page makes one `Beside`, adds what it compares, and shows it. The tests run the page and ask whether all of it holds.
+Every page makes one `Beside`, adds its claims, and shows it. The tests run the page and ask whether each claim comes out as the page says.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -14,81 +14,153 @@ from typing import Any
 
 import numpy as np
 
+#: What a claim needs to hold, for the pages and for `Beside.show`.
+RULE = (
+    "A claim holds if it is true in most draws: the 95 % interval (Wilson) of its rate lies above one half. A printed "
+    "number is reproduced if "
+    "it lies within three standard errors of ours."
+)
+
 
 class MissingDataError(Exception):
     """Data that are not shipped with the library and not in the folder EIGENSPAN_DATA."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """One thing compared: what, in the paper, with us, and whether ours is what the paper's leads one to expect."""
+class Claim:
+    """A claim, what the paper says, what comes out, over how many draws, by which tolerance, and what we think if it fails."""
 
     what: str
-    theirs: str
-    ours: str
+    paper: str
+    here: str
+    rate: str
+    tolerance: str
     holds: bool
+    fails: str = ""
+
+    def cells(self) -> tuple[str, ...]:
+        verdict = "holds" if self.holds else f"**FAILED.** {self.fails}".rstrip()
+        return self.what, self.paper, self.here, self.rate, self.tolerance, verdict
+
+
+def over(draw: Callable[[int], Mapping[str, Any]], draws: int) -> dict[str, Any]:
+    """What ``draw(seed)`` returns for the seeds 0, 1, …, stacked by name. GALLERY_DRAWS limits the number of draws (for tests)."""
+    found = [draw(seed) for seed in range(min(draws, int(os.environ.get("GALLERY_DRAWS", draws))))]
+    return {name: np.array([each[name] for each in found]) for name in found[0]}
+
+
+def interval(good: int, draws: int) -> tuple[float, float]:
+    """The 95 % interval of a rate, by Wilson."""
+    z = 1.96
+    middle = (good + z**2 / 2) / (draws + z**2)
+    half = z * np.sqrt(good * (draws - good) / draws + z**2 / 4) / (draws + z**2)
+    return middle - half, middle + half
+
+
+def spread(values: Any, digits: int = 3) -> str:
+    """Mean and standard deviation over draws, or the value of a single result."""
+    values = np.atleast_1d(np.asarray(values, dtype=float))
+    if len(values) == 1 or np.ptp(values) == 0:
+        return f"{values[0]:.{digits}f}"
+    return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"
 
 
 @dataclass
 class Beside:
-    """A figure or table of a paper and what we have for it.
+    """A figure or table of a paper and our claims about it.
 
     Parameters
     ----------
     figure : str
         Such as ``"S0, figure 11"``.
+    settings : str
+        The settings of every method, above all those that differ between methods.
     differs : str
         What differs from the paper, and why.
+
+    In the methods below, `values` has one number per draw, and `fails` says what we think of a claim that does not hold. The page is wrong
+    if such a claim holds, or if a claim without it fails: `surprises`.
     """
 
     figure: str
+    settings: str
     differs: str
-    rows: list[Row] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
 
-    def number(self, what: str, theirs: float, ours: float, within: float, digits: int = 3) -> None:
-        """A printed number; ours may be `within` of it."""
-        self.rows.append(Row(what, f"{theirs:.{digits}f}", f"{ours:.{digits}f}", bool(abs(ours - theirs) <= within)))
+    def often(self, what: str, paper: str, good: Any, here: str, tolerance: str, fails: str = "") -> None:
+        """A property that every draw has or has not."""
+        good = np.atleast_1d(good)
+        low, high = interval(int(good.sum()), good.size)
+        rate = f"{good.sum()} of {good.size} ({low:.2f} to {high:.2f})"
+        self.claims.append(Claim(what, paper, here, rate, tolerance, bool(low > 0.5), fails))
 
-    def below(self, what: str, theirs: str, ours: float, most: float, digits: int = 3) -> None:
-        """Something that the paper shows without a number, and a number of ours that says so while it is at most `most`."""
-        self.rows.append(Row(what, theirs, f"{ours:.{digits}f}, at most {most:g} wanted", bool(ours <= most)))
+    def always(self, what: str, paper: str, good: Any, here: str, tolerance: str, fails: str = "") -> None:
+        """A property that no draw may lack: of a theorem, of a guarantee, or of data of which there is one set only."""
+        good = np.atleast_1d(good)
+        self.claims.append(Claim(what, paper, here, f"{good.sum()} of {good.size}", tolerance, bool(good.all()), fails))
 
-    def above(self, what: str, theirs: str, ours: float, least: float, digits: int = 3) -> None:
-        """The same for a number that should be large."""
-        self.rows.append(Row(what, theirs, f"{ours:.{digits}f}, at least {least:g} wanted", bool(ours >= least)))
+    def above(
+        self, what: str, paper: str, values: Any, least: float, why: str, digits: int = 3, fails: str = ""
+    ) -> None:
+        """A number that is at least `least` in most draws."""
+        values = np.atleast_1d(values)
+        self.often(what, paper, values >= least, spread(values, digits), f"≥ {least:g}: {why}", fails)
 
-    def ordered(self, what: str, theirs: str, ours: dict[str, float], digits: int = 3) -> None:
-        """Numbers that the paper leads one to expect in this order, largest first."""
-        told = " > ".join(f"{name} {value:.{digits}f}" for name, value in ours.items())
-        self.rows.append(Row(what, theirs, told, all(a > b for a, b in pairwise(ours.values()))))
+    def below(
+        self, what: str, paper: str, values: Any, most: float, why: str, digits: int = 3, fails: str = ""
+    ) -> None:
+        """A number that is at most `most` in most draws."""
+        values = np.atleast_1d(values)
+        self.often(what, paper, values <= most, spread(values, digits), f"≤ {most:g}: {why}", fails)
 
-    def otherwise(self, what: str, theirs: str, ours: dict[str, float], digits: int = 3) -> None:
-        """What does not come out as in the paper: numbers in this order, largest first, where the paper leads one to expect another."""
-        told = " > ".join(f"{name} {value:.{digits}f}" for name, value in ours.items())
-        self.rows.append(Row(what, theirs, f"{told}: **otherwise**", all(a > b for a, b in pairwise(ours.values()))))
+    def ordered(self, what: str, paper: str, values: Mapping[str, Any], digits: int = 3, fails: str = "") -> None:
+        """Numbers in this order, largest first, within each draw."""
+        good = np.all([np.asarray(a) > np.asarray(b) for a, b in pairwise(values.values())], axis=0)
+        here = " > ".join(f"{name} {spread(each, digits)}" for name, each in values.items())
+        self.often(what, paper, good, here, "none: the order within each draw", fails)
 
-    def failures(self) -> list[Row]:
-        return [row for row in self.rows if not row.holds]
+    def number(self, what: str, printed: float, values: Any, digits: int, fails: str = "") -> None:
+        """A printed number that is one draw; its standard error and that of our mean come from the spread of our draws."""
+        values = np.asarray(values, dtype=float)
+        error = values.std(ddof=1) * np.sqrt(1 + 1 / values.size)
+        off = (values.mean() - printed) / error
+        tolerance = f"± {3 * error:.{digits}f}: three standard errors of the paper's one draw less our mean"
+        rate = f"{values.size} draws, {abs(off):.1f} standard errors off"
+        self.claims.append(
+            Claim(what, f"{printed:.{digits}f}", spread(values, digits), rate, tolerance, bool(abs(off) <= 3), fails)
+        )
+
+    def same(self, what: str, printed: float, value: float, digits: int, fails: str = "") -> None:
+        """A printed number of data that both have: nothing is drawn, and the tolerance is the rounding of what is printed."""
+        tolerance = f"± {0.5 * 10.0**-digits:g}: rounding of the printed number" if digits else "exact: a count"
+        good = abs(value - printed) <= 0.5 * 10.0**-digits * (1 + 1e-9) if digits else value == printed
+        self.claims.append(
+            Claim(what, f"{printed:.{digits}f}", f"{value:.{digits}f}", "1 data set", tolerance, bool(good), fails)
+        )
+
+    def failures(self) -> list[Claim]:
+        """Claims that do not hold."""
+        return [claim for claim in self.claims if not claim.holds]
+
+    def surprises(self) -> list[Claim]:
+        """Claims that do not come out as the page says."""
+        return [claim for claim in self.claims if claim.holds == bool(claim.fails)]
 
     def markdown(self) -> str:
-        """The rows as a table."""
-        lines = ["| what | the paper | here |", "|---|---|---|"]
-        lines += [f"| {row.what} | {row.theirs} | {row.ours}{'' if row.holds else ' (**no**)'} |" for row in self.rows]
-        return "\n".join(lines)
+        """The claims as a table."""
+        lines = [
+            "| claim | the paper | here | rate over draws | tolerance and its reason | verdict |",
+            "|---|---|---|---|---|---|",
+        ]
+        return "\n".join([*lines, *(f"| {' | '.join(claim.cells())} |" for claim in self.claims)])
 
     def show(self) -> None:
-        """Print the rows, and what differs."""
-        widths = [max(len(cell) for cell in column) for column in zip(*map(_cells, self.rows), strict=True)]
+        """Print the claims, the settings, and what differs."""
         print(self.figure)
-        for row in self.rows:
-            print(
-                "  " + "   ".join(cell.ljust(width) for cell, width in zip(_cells(row), widths, strict=True)).rstrip()
-            )
-        print(f"What differs: {self.differs}")
-
-
-def _cells(row: Row) -> tuple[str, str, str]:
-    return row.what, f"paper: {row.theirs}", f"here: {row.ours}" + ("" if row.holds else " (no)")
+        for claim in self.claims:
+            what, paper, here, rate, tolerance, verdict = claim.cells()
+            print(f"  {what}\n    paper: {paper}   here: {here}   draws: {rate}\n    tolerance {tolerance}   {verdict}")
+        print(f"Settings: {self.settings}\nWhat differs: {self.differs}\n{RULE}")
 
 
 def data(name: str) -> tuple[Any, Any]:
@@ -103,6 +175,13 @@ def data(name: str) -> tuple[Any, Any]:
     return X, y
 
 
+def halves(y: Any, seed: int, each: int | None = None) -> Any:
+    """Rows of a random half of each class, or of `each` points per class, in their order."""
+    rng = np.random.default_rng(seed)
+    groups = [np.flatnonzero(y == label) for label in np.unique(y)]
+    return np.sort(np.concatenate([rng.choice(rows, each or len(rows) // 2, replace=False) for rows in groups]))
+
+
 def nearest_accuracy(D: Any, y: Any) -> float:
     """Leave-one-out vote of the nearest neighbour by a table of distances; of neighbours that tie, their share of the right class."""
     D = np.array(D, dtype=np.float64)
@@ -110,6 +189,21 @@ def nearest_accuracy(D: Any, y: Any) -> float:
     nearest = D.min(axis=1)
     ties = nearest[:, None] + 1e-9 * np.abs(nearest).max() >= D
     return float(np.mean((ties * (y[:, None] == y)).sum(axis=1) / ties.sum(axis=1)))
+
+
+def roll(n: int, seed: int, even: bool = True) -> tuple[Any, Any, Any]:
+    """Points of a Swiss roll, their places on the sheet (length along the spiral and height), and their turns in radians, ascending.
+
+    Points are uniform over the sheet if `even`, otherwise uniform in the angle: denser inside, as often seen.
+    """
+    rng = np.random.default_rng(seed)
+    turns = 1.5 * np.pi * (1 + 2 * np.linspace(0, 1, 10_000))
+    lengths = (turns * np.sqrt(1 + turns**2) + np.arcsinh(turns)) / 2
+    place = np.sort(rng.uniform(size=n))
+    turn = np.interp(lengths[0] + place * np.ptp(lengths), lengths, turns) if even else turns[0] + place * np.ptp(turns)
+    height = rng.uniform(0, 21, n)
+    sheet = np.column_stack([np.interp(turn, turns, lengths), height])
+    return np.column_stack([turn * np.cos(turn), height, turn * np.sin(turn)]), sheet, turn
 
 
 def separation(Y: Any, y: Any) -> float:

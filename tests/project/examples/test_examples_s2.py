@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -58,6 +59,25 @@ def test_the_report_counts():
     assert len(rows) == 7
     assert rows[0]["ours"] == pytest.approx(51.0)
     assert rows[0]["error"] == pytest.approx(1 / np.sqrt(3))
-    text = s2.page(rows, "command", 60.0)
+    text = s2.page(rows, runs, "command", 60.0)
     assert "has the paper's sign in 0 of 2 cells" in text
     assert "| PCA | 1 of 1 | 0 of 0 |" in text
+
+
+def test_wins_are_counted_over_the_best_opponent():
+    """SS-DNE is above both opponents in every split but one; SS-LFDA is below SELF."""
+    scores = {"PCA": 0.9, "LPP*": 0.6, "DNE": 0.5, "LFDA": 0.6, "SELF": 0.8, "SS-LFDA": 0.7}
+    lift = np.array([0.05, 0.1, 0.08, -0.02, 0.07])
+    runs = [
+        {"set": "BCI", "labels": 10, "kernel": False, "seed": s} | scores | {"SS-DNE": 0.6 + lift[s]} for s in range(5)
+    ]
+    first, second = s2.against_opponents(runs)
+    assert (first["best"], second["best"]) == ("LPP*", "SELF")
+    t = lift.mean() / (lift.std(ddof=1) / np.sqrt(5))
+    assert first["p"] == pytest.approx(stats.t.sf(t, 4))
+    assert (first["gain"], second["gain"]) == pytest.approx((5.6, -10))
+    assert s2.level(first["p"]) == "95 %"
+    assert "| both | 2 of 2 | 1 of 2 | 1 of 2 | **FAILED** |" in "\n".join(s2.headline(runs))
+    for row, gain in zip(runs, (0.3, -0.2, 0.1, -0.1, 0.05), strict=True):  # a win without confidence
+        row["SS-DNE"] = 0.6 + gain
+    assert "| both | 2 of 2 | 1 of 2 | 0 of 2 | **FAILED** |" in "\n".join(s2.headline(runs))
