@@ -54,11 +54,11 @@ PLUMBING = re.compile(r"_\w+\.py|numerics/(memory|threads)\.py")
 #: Functions that decide by where the rows are stored, or state a problem for one storage: earlier names, and those of today.
 ROW_HOOKS = {
     "_needs_rows", "_pose_scatters", "_fit_sums", "_pose_lazily", "_fit_lazily", "_check_scatters", "_given_laplacian", "_sums_of",
-    "reads_once", "_elsewhere", "is_tall", "_in_blocks", "rows_needed_by", "_from_sums", "by_landmarks", "over_given_graph",
-    "_averages_by_landmarks",
+    "reads_once", "_elsewhere", "is_tall", "_in_blocks", "rows_needed_by", "_from_sums", "_moments_from_sums", "by_landmarks",
+    "over_given_graph", "_averages_by_landmarks",
 }  # fmt: skip
 #: Parameters of declarations that do the same.
-ROW_DECLARATIONS = frozenset({"one_pass", "blocks"})
+ROW_DECLARATIONS = frozenset({"one_pass", "blocks", "from_sums"})
 #: Words in code about rows that are lazy or on disk.
 ROW_WORDS = re.compile(r"lazy|on_disk|memmap|[Dd]ask")
 #: Statements of a problem for rows in memory, and for another storage.

@@ -10,6 +10,12 @@ n_components
 n_neighbors
     Number of neighbours of every point. None means 10, or all other points if there are fewer. It has no effect if
     `graph` is given, unless X holds distances.
+n_rivals
+    Number of nearest points of other classes. None means as many as `n_neighbors`.
+n_slices
+    Number of slices of a numeric response, with nearly equal numbers of rows. If the response has fewer distinct
+    values, each value is a slice. None means ten, or fewer if slices would have fewer than ten rows each. A response of
+    up to ten values that repeat is always sliced by value; text, categories and booleans are sliced by class.
 graph
     Neighbour graph. None means the `n_neighbors` nearest neighbours of every point. Others are
     ``KNN(15, metric="cosine")``, ``Radius(0.5)``, ``MST()``, the ``graph_`` of a fitted estimator, a scikit-learn
@@ -32,6 +38,12 @@ axes
 landmarks
     With a kernel: approximate its feature space using this many training points, or the given ones: O(nm²) instead of
     O(n³) for m landmarks. None uses all points.
+reduce
+    Number of principal axes of X to keep before the method is fitted: for undersampled data, and for sparse X with very
+    many columns. The method is then fitted to the centred coordinates along these axes, as in a pipeline after PCA.
+    Neighbours, distances and weights are computed from these coordinates too, unless `graph` is a graph that you give.
+    ``components_`` and ``transform`` still refer to the columns of X. A number above the rank of X keeps all axes
+    (``diagnostics_["reduced_to"]``). None keeps X as it is.
 scale
     ``"unit-variance"`` gives every axis variance one over the training points, whatever the other weights of the axes;
     penalised classifiers expect this. None keeps the lengths that the problem determines, which depend on the number of

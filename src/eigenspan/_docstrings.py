@@ -202,11 +202,19 @@ def _interval_text(span: Any) -> str:
 
 
 # ---------------------------------------------------------------------- attributes
+def _described_by(cls: Any) -> Iterator[type]:
+    """The class and its bases; a class with its own ``partial_fit`` is followed by that of its statistic."""
+    for base in _bases(cls):
+        yield base
+        if "partial_fit" in vars(base) and hasattr(cls, "_streaming"):
+            yield type(cls._streaming)
+
+
 def attributes(cls: type) -> list[Entry]:
     """The section ``Attributes``: entries of the class, then those of its bases for attributes that have none yet."""
     found: list[Entry] = []
     known: set[str] = set()
-    for base in _bases(cls):
+    for base in _described_by(cls):
         for entry in own_entries(base, "Attributes"):
             names = tuple(name for name in entry.names if name not in known)
             known.update(names)

@@ -18,8 +18,7 @@ from cases import Case, estimators, over
 from eigenspan import KNN, Heat, Radius
 from eigenspan.errors import DuplicateWarning, EigenspanWarning, GraphError, InputError, LocalisationWarning
 from eigenspan.graphs import reconstruction_weights
-from eigenspan.methods.base.graph_embedding import GraphEmbedding
-from eigenspan.methods.base.reductions import Distinct
+from eigenspan.methods.base.graph_embedding import Distinct, GraphEmbedding
 from eigenspan.methods.unfolding import Unfolding
 from eigenspan.problem.forms import (
     hessian_alignment,

@@ -15,7 +15,7 @@ from eigenspan.data.y import ClassLabels
 from eigenspan.errors import InputError
 from eigenspan.graphs import KNN, affinity
 from eigenspan.methods.base.contract import FeatureReducer, features_of, points_of
-from eigenspan.methods.base.streaming import LabelledStreaming
+from eigenspan.methods.base.streaming import labelled_partial_fit
 from eigenspan.problem import Posed, pose
 from eigenspan.problem.forms import between, laplacian, total, within
 from helpers import angle
@@ -25,20 +25,22 @@ P = problem(condition=4.0, offset=1e3)
 SOME = np.where(np.arange(len(P.codes)) % 4 == 0, np.nan, P.codes)
 
 
-class HalfMargin(LabelledStreaming, FeatureReducer):
+class HalfMargin(FeatureReducer):
     """``max Tr V'(S_B − ½ S_W)V  s.t.  V'(S_T + εI)V = I``: the example of CONTRIBUTING."""
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
+    partial_fit = labelled_partial_fit
 
     def _pose(self, sample: Sample) -> Posed:
         y = sample.y
         return pose(features_of(self, sample), maximise=between(y) - 0.5 * within(y), unit=total(y), ridge=self.ridge)
 
 
-class Neighbourly(LabelledStreaming, FeatureReducer):
+class Neighbourly(FeatureReducer):
     """The same with a form over neighbours, which needs all rows in memory."""
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
+    partial_fit = labelled_partial_fit
 
     def _pose(self, sample: Sample) -> Posed:
         basis = features_of(self, sample)

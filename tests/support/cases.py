@@ -12,9 +12,11 @@ from sklearn.base import clone
 from sklearn.decomposition import FactorAnalysis
 
 import eigenspan as es
-from eigenspan.methods.base.contract import LinearReducer
+from eigenspan.methods.base.contract import FeatureReducer
 from eigenspan.methods.pursuit.white_directions import WhiteProjection
 from eigenspan.methods.registry import TABLE
+from eigenspan.methods.sufficient.kdr import KernelSufficient
+from eigenspan.methods.variance.pca import PrincipalAxes
 from helpers import quietly
 
 
@@ -90,9 +92,8 @@ SIDE_UNFOLDINGS = {
 
 
 def _case(name: str, template: Any, *, lookup: bool = False, spectral: bool = True) -> Case:
-    linear = (
-        isinstance(template, LinearReducer | WhiteProjection | es.CCA) and getattr(template, "kernel", None) is None
-    )
+    linear = isinstance(template, FeatureReducer | PrincipalAxes | KernelSufficient | WhiteProjection | es.CCA)
+    linear = linear and getattr(template, "kernel", None) is None
     return Case(name, template, linear, lookup, spectral)
 
 

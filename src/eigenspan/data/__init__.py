@@ -4,7 +4,8 @@ A method declares what it accepts (`Input`), and `read` returns a `Sample`. No o
 """
 
 from .dask_y import LazyClasses, LazyNumbers
-from .read import Input, Sufficient, read, read_new, read_new_lazy, read_part, rows_needed_by
+from .read import Input, Sufficient, new_points, read, read_new, read_part, rows_needed_by
+from .rows.dask_rows import LazyRows
 from .sample import Sample
 from .x import Affinities, Distances, KernelValues, Points
 from .y_values import Actions, Classes, Coordinates, Numbers, PastClasses
@@ -19,14 +20,15 @@ __all__ = [
     "KernelValues",
     "LazyClasses",
     "LazyNumbers",
+    "LazyRows",
     "Numbers",
     "PastClasses",
     "Points",
     "Sample",
     "Sufficient",
+    "new_points",
     "read",
     "read_new",
-    "read_new_lazy",
     "read_part",
     "rows_needed_by",
 ]

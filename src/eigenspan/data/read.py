@@ -13,17 +13,20 @@ from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_array
 
 from .._checks import kinds_of, refuse_complex, refuse_no_table
-from .._compat import BaseEstimator, validated
+from .._compat import BaseEstimator, TransformerMixin, container_of, validated
 from .._parameters import Declared
-from .._types import Matrix, TableLike, TargetLike
+from .._types import Array, Matrix, TableLike, TargetLike
 from ..errors import GraphError, InputError
 from ..numerics.memory import is_lazy, refuse_lazy
 from ..numerics.nearest.metric import as_metric
 from .objects import ObjectPairs, PairFunction, are_objects, as_objects, refuse_objects
-from .rows.dask_rows import LazyRows, lazy_table
-from .rows.storage import is_tall, on_disk, refuse_out_of_range
+from .other_views import read_view
+from .rows.block_passes import refuse_non_finite
+from .rows.dask_rows import LazyRows, lazy_rows, lazy_table
+from .rows.storage import in_precision_of, is_tall, on_disk, refuse_out_of_range
 from .sample import Sample
 from .x import Affinities, Distances, KernelValues, Pairs, Points, XKind, as_rows
 from .y import LazyReader, Reader
@@ -110,17 +113,21 @@ RESOLVED = tuple(field.name for field in fields(Accepted) if field.name in Input
 
 #: For names of parameters, the value with which statistics of the rows suffice for a fit, or a test of the value.
 Sufficient = Mapping[str, Any]
+#: Values of parameters with which the features are the columns of X.
+_OF_FEATURES: Sufficient = {"kernel": None, "reduce": None}
 
 
 def rows_needed_by(estimator: Declared) -> str | None:
     """Return the parameter that makes a method need all rows, "" if it always does, and None if sums over the rows suffice.
 
     A class declares this in ``_sums_suffice``. If sums suffice, rows are checked for NaN during the single pass, they may stay in
-    the blocks of a Dask collection, and `Streaming` methods have ``partial_fit``.
+    the blocks of a Dask collection, and an estimator of a class with ``partial_fit`` has it; the default of such classes is `_OF_FEATURES`.
     """
-    declared: Sufficient | None = getattr(type(estimator), "_sums_suffice", None)
-    if declared is None:
+    cls = type(estimator)
+    declared: Sufficient | None = getattr(cls, "_sums_suffice", None)
+    if declared is None and not hasattr(cls, "partial_fit"):
         return ""
+    declared = _OF_FEATURES if declared is None else declared
     for name, enough in declared.items():
         value = getattr(estimator, name, "absent")
         if not (enough(value) if callable(enough) else value is enough or (np.isscalar(value) and value == enough)):
@@ -179,9 +186,9 @@ def _read_lazy(
 ) -> tuple[Sample, dict[str, object]]:
     """Return rows of a Dask collection as a sample. Only the names and types of the columns are checked here."""
     rows = lazy_table(X)
-    refuse_equal_names(_outline(rows))
+    refuse_equal_names(outline_of(rows))
     twin = cast(BaseEstimator, copy.copy(estimator))
-    validated(twin, _outline(rows), reset=True, values=False)
+    validated(twin, outline_of(rows), reset=True, values=False)
     target = None
     if isinstance(accepted.y, LazyReader):
         given: Any = y
@@ -194,7 +201,7 @@ def _takes_blocks(accepted: Accepted) -> bool:
     return (accepted.one_pass or accepted.blocks) and (accepted.y is None or isinstance(accepted.y, LazyReader))
 
 
-def _outline(rows: LazyRows) -> TableLike:
+def outline_of(rows: LazyRows) -> TableLike:
     """Return a table of no rows, with the names of the columns if they have any."""
     return rows.meta if hasattr(rows.meta, "columns") else np.empty((0, rows.width), rows.dtype)
 
@@ -229,13 +236,6 @@ def read_part(estimator: Accepts, X: TableLike, *, first: bool) -> tuple[Matrix,
         cast(BaseEstimator, copy.copy(estimator)),
     )
     return checked_rows(twin, X, accepted.sparse, accepted.missing, finite=finite, reset=first), _seen(twin)
-
-
-def read_new_lazy(estimator: Declared, X: TableLike) -> LazyRows:
-    """Return new points of a Dask collection; their values are checked by the workers."""
-    rows = lazy_table(X)
-    validated(estimator, _outline(rows), reset=False, values=False)
-    return rows
 
 
 def read_new(estimator: Accepts, X: TableLike) -> tuple[Matrix, Matrix]:
@@ -430,3 +430,121 @@ def _is_word(value: object) -> bool:
     except ValueError:
         return True
     return False
+
+
+# ---------------------------------------------------------------------- new points
+Function = Callable[[Any], Array]
+
+
+class Transformer(TransformerMixin, BaseEstimator):
+    """The class of all estimators here, for type checkers."""
+
+
+class NewPoints(Protocol):
+    """New points after validation."""
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+
+    def images(self, function: Function, width: int) -> Array:
+        """Return the images of the rows, `width` numbers each, in the precision and the storage of the points."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldPoints:
+    """Points in memory or in a file: their values, and these in the format of the map."""
+
+    values: Matrix
+    rows: Matrix
+
+    @property
+    def width(self) -> int:
+        return int(self.values.shape[1])
+
+    def images(self, function: Function, width: int) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):  # new points may be far from the training points
+            Y = function(self.rows)
+        return in_precision_of(self.values, Y)
+
+
+@dataclass(frozen=True, eq=False)
+class PointsInBlocks:
+    """Points of a Dask collection. The workers apply the function, and the images are a Dask array of the same blocks."""
+
+    rows: LazyRows
+    linear: bool = True
+    gaps: bool = False
+
+    @property
+    def width(self) -> int:
+        return self.rows.width
+
+    def images(self, function: Function, width: int) -> Array:
+        found: Array = self.rows.images(Placed(function, self.linear, self.gaps), width, self.rows.dtype)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Map of an estimator for blocks of rows that have not been validated. Picklable: workers receive it instead of the estimator."""
+
+    map: Function
+    linear: bool = False
+    gaps: bool = False
+
+    def __call__(self, X: Matrix) -> Array:
+        if not (self.linear or self.gaps):
+            refuse_non_finite(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return in_precision_of(X, self.map(as_rows(X, self.linear)))
+
+
+def new_points(estimator: Accepts, X: TableLike) -> NewPoints:
+    """Return new points of the training points' columns."""
+    if not is_lazy(X):
+        return HeldPoints(*read_new(estimator, X))
+    accepted, transformer = estimator._accepted(), cast(Transformer, estimator)
+    _refuse_container(transformer)
+    return PointsInBlocks(_read_new_lazy(transformer, X), accepted.linear, accepted.missing == "allow")
+
+
+def embedded_points(Y: TableLike, d: int) -> NewPoints:
+    """Return points of an embedding of d dimensions."""
+    if is_lazy(Y):
+        return PointsInBlocks(lazy_table(Y, "Y", d))
+    found = check_embedded(Y, d)
+    return HeldPoints(found, found)
+
+
+def points_of_view(y: TargetLike, *, sparse: bool) -> NewPoints:
+    """Return new points of another view, whose columns are not checked."""
+    if is_lazy(y):
+        return PointsInBlocks(lazy_rows(y, "y", numbers=True))
+    found = read_view(y, sparse=sparse)
+    return HeldPoints(found, found)
+
+
+def check_embedded(Y: TableLike, d: int) -> Array:
+    """Return points of the embedding as a finite array with d columns."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: Array = check_array(Y, dtype=[np.float64, np.float32], ensure_2d=False, input_name="Y")
+    if found.ndim != 2 or found.shape[1] != d:
+        raise InputError(f"Y must have shape (n_points, {d}); got {found.shape}.")
+    return found
+
+
+def _read_new_lazy(estimator: Transformer, X: TableLike) -> LazyRows:
+    """Return new points of a Dask collection; their values are checked by the workers."""
+    rows = lazy_table(X)
+    validated(estimator, outline_of(rows), reset=False, values=False)
+    return rows
+
+
+def _refuse_container(estimator: Transformer) -> None:
+    """Raise if images are to be data frames in memory."""
+    if (container := container_of(estimator)) != "default":
+        raise InputError(
+            f'set_output(transform="{container}") asks for a data frame in memory, and X is a Dask collection that is not computed '
+            'yet: use set_output(transform="default"), or pass X.compute().'
+        )

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._checks import refuse_unless_sizes
+from .._diagnostics import stage
 from .._types import Array, Index, Matrix, is_sparse
 from ..errors import DimensionError, GraphError, InputError, KernelError
 from ..numerics.nearest.pair_matrices import settled_rows
@@ -64,6 +65,26 @@ class Points:
     def under_kernel(self) -> Matrix:
         """The argument of a kernel."""
         return self.values
+
+    @property
+    def order(self) -> int:
+        """Order of the largest dense matrix of a fit: rows outside memory are only added up."""
+        return int(self.values.width if self.lazy else max(self.values.shape))
+
+    def placed(self, function: Callable[[Matrix], Array]) -> Array | None:
+        """Return the images of the points; None for rows outside memory, which are placed when their images are computed."""
+        if self.lazy:
+            return None
+        with stage("placing"):
+            return function(self.values)
+
+    def refuse_elsewhere(self, name: str) -> None:
+        """Raise for rows outside memory: `name` is the parameter that fits some of them."""
+        if self.lazy:
+            raise InputError(
+                f"X is a Dask collection, and the neighbour graph of all its points must be built in one process. Use {name}=m to "
+                f"fit m of the {self.n} rows and place all others by the map, in blocks, or pass X.compute() if it fits into memory."
+            )
 
     @property
     def lazy(self) -> bool:
@@ -133,6 +154,19 @@ class Pairs:
         return int(self.whole.shape[0]) if self.rows is None else self.rows.size
 
     count = n
+
+    @property
+    def order(self) -> int:
+        """Order of the largest dense matrix of a fit."""
+        return self.n
+
+    def placed(self, function: Callable[[Matrix], Array]) -> Array:
+        """Return the images of the points."""
+        with stage("placing"):
+            return function(self.arriving)
+
+    def refuse_elsewhere(self, name: str) -> None:
+        """Accept the table, which is in memory."""
 
     def copies(self) -> None:
         """Return None: points of a table are not merged, even if their distance is zero."""

@@ -48,8 +48,7 @@ from ..problem.forms import (
     within,
 )
 from .base.contract import Kernels, LandmarkRows, SpectralReducer, axes, check_neighbours, is_single, neighbours_sought
-from .base.graph_embedding import Graph, barycentric, check_given
-from .base.reductions import Connected, Distinct, Neighbours, fit_posed
+from .base.graph_embedding import Connected, Distinct, Graph, Neighbours, barycentric, check_given, fit_posed
 from .base.table import besides, known_as
 from .discriminant.pair_costs import RatioWeights
 

@@ -24,7 +24,7 @@ from ..._parameters import Count, Metric, TypeName, parameter
 from ..._types import Array, Index, Matrix, MetricLike, Sparse
 from ...data.pair_tables import accept_distances, lengths, symmetric_lengths
 from ...data.rows.storage import Elsewhere
-from ...errors import GraphError
+from ...errors import DuplicateWarning, GraphError, warn
 from ...numerics.memory import require
 from ...numerics.nearest.finders import AffinityRows, DistanceRows, Finder, NearestRows, TransformerRows
 from ...numerics.nearest.metric import as_metric, median_width
@@ -68,6 +68,18 @@ class NeighbourGraph:
     def searched(self) -> bool:
         """True if neighbours were found by a search, which also works for new points."""
         return type(self.finder) is not Finder
+
+    def warn_of_duplicates(self) -> None:
+        """Warn of points whose neighbours are all at distance zero."""
+        D = self.distances
+        starts = D.indptr[:-1][np.diff(D.indptr) > 0]
+        buried = int(np.sum(np.maximum.reduceat(D.data, starts) == 0)) if starts.size else 0
+        if buried:
+            warn(
+                f"{buried} of {self.n} points have only exact copies of themselves as neighbours: their neighbourhoods have no extent. "
+                "Drop duplicate rows, or use more neighbours than there are copies.",
+                DuplicateWarning,
+            )
 
     def undirected(self) -> sp.csr_array:
         """Return the symmetric graph of distances: edges that either end, or both ends, have on their list."""

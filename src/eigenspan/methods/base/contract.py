@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, get_args
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import (
     BaseEstimator,
@@ -25,7 +26,6 @@ from ..._compat import (
     TakesCallbacks,
     TransformerMixin,
     available_if,
-    container_of,
     fit_context,
     make_constraint,
     reporting,
@@ -44,21 +44,20 @@ from ..._parameters import (
     parameter,
 )
 from ..._types import Array, Index, Matrix, TableLike, TargetLike
-from ...data import Actions, Classes, Input, LazyClasses, Points, Sample, Sufficient
+from ...data import Actions, Classes, Input, LazyClasses, Points, Sample, Sufficient, new_points
 from ...data.objects import ObjectPairs
-from ...data.read import RESOLVED, Accepted, function_of, kind_of, read, read_new, read_new_lazy, rows_needed_by
-from ...data.rows.block_passes import refuse_non_finite
-from ...data.rows.dask_rows import lazy_table
+from ...data.read import RESOLVED, Accepted, embedded_points, function_of, kind_of, read, rows_needed_by
 from ...data.rows.storage import in_precision_of
 from ...data.x import Distances, XKind, as_rows
-from ...errors import DimensionError, InputError, KernelError
+from ...errors import DimensionError, InputError, KernelError, LabelError
 from ...graphs import KNN, Landmarks
 from ...numerics.eigen.auto import Solver
-from ...numerics.memory import human_bytes, is_lazy, memory_errors
+from ...numerics.memory import human_bytes, memory_errors
 from ...numerics.threads import threads, threads_for
 from ...problem import Axes, Features, Fitted, Map, Posed, TraceProblem, TraceRatio
 from ...problem.kernels import warn_of_strangers, warn_of_ties
 from ...problem.nystrom import NystromRows
+from .streaming import Streaming
 
 #: Types of parameters that several families share.
 Components = Annotated[Any, Interval(Integral, 1, None, closed="left")]
@@ -114,10 +113,14 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     _input: ClassVar[Input] = Input()
     #: Values of parameters with which statistics of the rows suffice for a fit; None if they never do.
     _sums_suffice: ClassVar[Sufficient | None] = None
+    #: The statistic of the rows, if the class has ``partial_fit``, which adds to it.
+    _streaming: ClassVar[Streaming] = Streaming()
     #: The reason why the spectrum does not determine the number of axes, for messages.
     _untold: ClassVar[str] = (
         "its eigenvalues measure its criterion along an axis, not the share of the data that the axis represents"
     )
+    #: Order of the largest dense matrix, which decides the number of threads for linear algebra. None means that of X.
+    _order: ClassVar[int | None] = None
     embedding_ = _NotHeld()
 
     def _validate_params(self) -> None:
@@ -152,8 +155,10 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             threads(getattr(self, "n_jobs", None)),
         ):
             sample, seen = self._read_sample(X, y)
-            with threads_for(self._order(sample)):
-                fitted = self._with_sums(_for_dense_rows(self._fit(sample), sample.x), sample)
+            with threads_for(self._order or sample.x.order):
+                fitted = _for_dense_rows(self._fit(sample), sample.x)
+                if hasattr(type(self), "partial_fit") and "moments_" not in fitted.attributes:
+                    fitted = self._streaming.kept(self, fitted, sample)
             if isinstance(sample.y, Classes | LazyClasses | Actions) and sample.y.names.size:
                 seen["classes_"] = sample.y.names
         return self._set(fitted, seen, record, sample.table)
@@ -196,14 +201,6 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """Return the result of the fit, and set nothing."""
         raise NotImplementedError
 
-    def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
-        """Return the fit, with the sums that ``partial_fit`` adds to if the method has it."""
-        return fitted
-
-    def _order(self, sample: Sample) -> int:
-        """Return the order of the largest dense matrix, which decides the number of threads for linear algebra."""
-        return int(sample.x.values.width if sample.x.lazy else max(sample.x.values.shape))
-
     def fit_transform(self, X: TableLike, y: TargetLike = None) -> Any:
         """Fit and return the embedding of the training points.
 
@@ -227,26 +224,9 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _mapped(self, X: TableLike) -> Any:
         """Return the images of new points as an array, not in the container of ``set_output``."""
-        if not self.__sklearn_is_fitted__():
+        if "map_" not in vars(self):
             check_is_fitted(self)
-        if is_lazy(X):
-            return self._mapped_lazily(X)
-        values, rows = read_new(self, X)
-        with np.errstate(over="ignore", invalid="ignore"):  # new points may be far from the training points
-            Y = self.map_(rows)
-        return in_precision_of(values, Y)
-
-    def _mapped_lazily(self, X: TableLike) -> Any:
-        """Return the images of the rows of a Dask collection as a Dask array of the same blocks. The workers apply the map."""
-        if (container := container_of(self)) != "default":
-            raise InputError(
-                f'set_output(transform="{container}") asks for a data frame in memory, and X is a Dask collection that is not computed '
-                'yet: use set_output(transform="default"), or pass X.compute().'
-            )
-        accepted, rows = self._accepted(), read_new_lazy(self, X)
-        return rows.images(
-            Placed(self.map_, accepted.linear, accepted.missing == "allow"), self._n_features_out, rows.dtype
-        )
+        return new_points(self, X).images(self.map_, self.map_.width)
 
     @property
     def _n_features_out(self) -> int:
@@ -264,21 +244,6 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         tags.target_tags.required = accepted.y is not None and accepted.y.needed
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-@dataclass(frozen=True, eq=False)
-class Placed:
-    """Map of an estimator for blocks of rows that have not been validated. Picklable: workers receive it instead of the estimator."""
-
-    map: Map
-    linear: bool = False
-    gaps: bool = False
-
-    def __call__(self, X: Matrix) -> Any:
-        if not (self.linear or self.gaps):
-            refuse_non_finite(X)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return in_precision_of(X, self.map(as_rows(X, self.linear)))
 
 
 def _for_dense_rows(fitted: Fitted, x: XKind) -> Fitted:
@@ -336,22 +301,20 @@ def told(estimator: SpectralReducer, posed: Posed, number: Callable[[], tuple[in
     return replace(posed, axes=d).having(n_components_=d, spectrum_=spectrum)
 
 
-def _is_linear(estimator: LinearReducer) -> bool:
+class HasComponents(Protocol):
+    """An estimator whose map is linear in the features."""
+
+    components_: Array
+    mean_: Array
+
+
+def _is_linear(estimator: HasComponents) -> bool:
     """Raise AttributeError if a kernel is used: then there is no inverse_transform."""
     if getattr(estimator, "kernel", None) is not None:
         raise AttributeError(
             f"{type(estimator).__name__} with a kernel has no axes in the input space: it has no inverse_transform."
         )
     return True
-
-
-def check_embedded(Y: TableLike, d: int) -> Array:
-    """Return points of the embedding as a finite array with d columns."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        found: Array = check_array(Y, dtype=[np.float64, np.float32], ensure_2d=False, input_name="Y")
-    if found.ndim != 2 or found.shape[1] != d:
-        raise InputError(f"Y must have shape (n_points, {d}); got {found.shape}.")
-    return found
 
 
 def _without_kernel(estimator: FeatureReducer) -> bool:
@@ -374,7 +337,22 @@ def refuse_idle(estimator: FeatureReducer) -> None:
         )
 
 
-def inverse_transform(self: Any, Y: TableLike) -> Array:
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """``Y -> Y T + shift``."""
+
+    T: Array
+    shift: Array
+
+    @property
+    def width(self) -> int:
+        return int(self.T.shape[1])
+
+    def __call__(self, Y: Array) -> Array:
+        return np.asarray(Y @ self.T + self.shift)
+
+
+def inverse_transform(self: HasComponents, Y: TableLike) -> Array:
     """Return the points of the input space whose embedding is Y, of least distance from ``mean_``.
 
     Parameters
@@ -387,56 +365,14 @@ def inverse_transform(self: Any, Y: TableLike) -> Array:
     """
     check_is_fitted(self)
     back = Linear(np.asarray(np.linalg.pinv(self.components_)).T, self.mean_)
-    return back.lazily(Y) if is_lazy(Y) else back(check_embedded(Y, self.components_.shape[0]))
+    return embedded_points(Y, self.components_.shape[0]).images(back, back.width)
 
 
-class LinearReducer(SpectralReducer):
-    """Methods whose map may be linear in the features: adds ``components_`` (d, D), ``mean_`` and ``inverse_transform``.
-
-    Parameters
-    ----------
-    reduce
-        Number of principal axes of X to keep before the method is fitted: for undersampled data, and for sparse X with very
-        many columns. The method is then fitted to the centred coordinates along these axes, as in a pipeline after PCA.
-        Neighbours, distances and weights are computed from these coordinates too, unless `graph` is a graph that you give.
-        ``components_`` and ``transform`` still refer to the columns of X. A number above the rank of X keeps all axes
-        (``diagnostics_["reduced_to"]``). None keeps X as it is.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Axes in the input space.
-    mean_ : ndarray of shape (n_features,)
-        The point of the input space that is mapped to the origin of the embedding.
-    """
-
-    reduce: Count | None = None
-
-    components_: Array = attribute()
-    mean_: Array = attribute()
-
-    inverse_transform = available_if(_is_linear)(inverse_transform)
+#: The method of classes of which only linear fits have it.
+to_inputs = available_if(_is_linear)(inverse_transform)
 
 
-@dataclass(frozen=True, eq=False)
-class Linear:
-    """``Y -> Y T + shift``, in the precision of Y."""
-
-    T: Array
-    shift: Array
-
-    def __call__(self, Y: Array) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):
-            X = Y @ self.T + self.shift
-        return np.asarray(in_precision_of(Y, X))
-
-    def lazily(self, Y: TableLike) -> Any:
-        """Return the images of the blocks of a Dask collection as a Dask array."""
-        rows = lazy_table(Y, "Y", len(self.T))
-        return rows.images(self, self.T.shape[1], rows.dtype)
-
-
-class FeatureReducer(LinearReducer):
+class FeatureReducer(SpectralReducer):
     """Methods whose map is linear in the features or, through ``kernel=``, in a kernel's feature space.
 
     ``components_``, ``mean_`` and ``inverse_transform`` exist if the features are the inputs themselves.
@@ -465,6 +401,12 @@ class FeatureReducer(LinearReducer):
     landmarks: LandmarkRows = None
     ridge: NotNegative | None = None
     scale: Scale = None
+    reduce: Count | None = None
+
+    components_: Array = attribute()
+    mean_: Array = attribute()
+
+    inverse_transform = to_inputs
 
     _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, linear=_without_kernel, idle=refuse_idle)
 
@@ -511,6 +453,55 @@ def points_of(estimator: FeatureReducer, basis: Features, sample: Sample) -> Mat
     if sample.x.one_pass:  # sums suffice, or a graph is given: no row is read here
         return sample.x.values
     return basis.Z if estimator.kernel is not None or estimator.reduce is not None else as_rows(sample.x.values)
+
+
+def bounded(
+    n_components: int | None, basis: Features, most: int, why: str | None, default: int | None = None
+) -> int | None:
+    """Return the number of axes if `n_components` is None: `default` or `most`, limited by the basis.
+
+    Raise DimensionError if all rows coincide, and if `n_components` exceeds `most` for the reason `why`.
+    """
+    if basis.dim == 0:
+        raise DimensionError(f"All {basis.count or basis.raw.shape[0]} rows coincide: there are no dimensions to show.")
+    if why is not None and n_components is not None and n_components > most:
+        raise DimensionError(
+            f"n_components={n_components}, but {why}: the criterion has {most} directions and is zero on all others. "
+            f"Use n_components <= {most}."
+        )
+    return min(most, most if default is None else default, basis.dim) if n_components is None else None
+
+
+def check_spread(estimator: FeatureReducer, basis: Features, sample: Sample) -> None:
+    """Raise LabelError if all labelled rows coincide and the others do not. Cost O(nD) unless the basis has sums."""
+    name = type(estimator).__name__
+    if basis.sums is not None:
+        if basis.sums.rest.n:
+            everyone = basis.sums.everyone
+            _refuse_coincident(basis.sums.labelled.spread(), everyone.spread(), everyone.mean, name)
+        return
+    labelled = sample.y.known
+    if not labelled.all():
+        X = sample.x.values if estimator.reduce is None else basis.Z
+        (inside, _), (everywhere, mean) = _deviations(X[labelled]), _deviations(X)
+        _refuse_coincident(inside, everywhere, mean, name)
+
+
+def _deviations(X: Matrix) -> tuple[Array, Array]:
+    """Return the standard deviation and the mean of every column."""
+    if sp.issparse(X):
+        mean, variance = mean_variance_axis(sp.csr_matrix(X), axis=0)
+        return np.sqrt(variance), mean
+    return np.std(X, axis=0, dtype=np.float64), np.mean(X, axis=0, dtype=np.float64)
+
+
+def _refuse_coincident(inside: Array, everywhere: Array, mean: Array, name: str) -> None:
+    """Raise LabelError if the labelled rows vary in no column by more than rounding errors."""
+    if np.all(inside <= 1e-6 * everywhere + 1e-13 * np.abs(mean)):
+        raise LabelError(
+            f"{name} needs labelled samples that differ, but the labelled samples all coincide: no direction separates their classes. "
+            "Label other samples, or use an unsupervised method."
+        )
 
 
 def is_single(sample: Sample) -> bool:

@@ -19,12 +19,12 @@ from ...graphs import NeighbourGraph, as_graph, class_pairs, ensure_connected
 from ...graphs.neighbours.connect import ensure_one_closed_class, has
 from ...graphs.neighbours.graph import is_given
 from ...graphs.weights.path_similarity import PathSimilarity
-from ...graphs.weights.rules import Bindable, as_weights, refuse_found_edges
+from ...graphs.weights.rules import Bindable, as_weights, by_lengths, refuse_found_edges
 from ...problem import Form
 from ...problem.forms import AllPairs, ByClass, PairWeights, pair_affinity
 from ...problem.forms.pair_weights import weights_on
 from .contract import FeatureReducer, by_landmarks
-from .graph_embedding import Graph, pair_distances, warn_of_duplicates
+from .graph_embedding import Graph, pair_distances
 
 
 def _labels_of_graph(estimator: GraphProjection) -> ClassLabels | None:
@@ -38,6 +38,23 @@ CLASS_AVERAGES: Sufficient = {"graph": "class", "weights": None, "kernel": None,
 
 def _averages_by_landmarks(estimator: GraphProjection) -> bool:
     return by_class(estimator) and getattr(estimator, "weights", "heat") is None and by_landmarks(estimator)
+
+
+def over_given_graph(estimator: FeatureReducer) -> bool:
+    """Return True if the graph is given and its lengths determine the weights: then the rows may stay in Dask blocks."""
+    by_rows = estimator.kernel is not None or estimator.reduce is not None
+    graph = getattr(estimator, "graph", None)
+    return not by_rows and is_given(graph) and by_lengths(getattr(estimator, "weights", "local"))
+
+
+def ways_to_stay(estimator: FeatureReducer) -> str:
+    """Return the advice of messages for rows that are to stay in the blocks of a Dask collection."""
+    if estimator.kernel is not None or estimator.reduce is not None:
+        return ""
+    return (
+        "; rows may remain distributed if graph= is the graph itself, a sparse matrix or a pair (indices, distances), and its lengths "
+        "determine the weights"
+    )
 
 
 class GraphProjection(FeatureReducer):
@@ -92,7 +109,7 @@ def projection_graph(estimator: GraphProjection, points: Matrix, y: Classes | No
         metric_params=estimator.metric_params,
         names=("class",),
     )
-    warn_of_duplicates(graph)
+    graph.warn_of_duplicates()
     policy = getattr(estimator, "disconnected", "keep")
     return graph if policy == "keep" else ensure_connected(graph, points, policy)[0]
 

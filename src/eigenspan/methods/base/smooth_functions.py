@@ -31,7 +31,7 @@ def distinct_rows(sample: Sample, embedding: GraphEmbedding | None = None) -> in
     return sample.n if copies is None else int(copies.first.size)
 
 
-def functions_of(n: int, wanted: int | None, usual: int) -> int:
+def number_of_functions(n: int, wanted: int | None, usual: int) -> int:
     """Return the number of functions of n points to combine: the number wanted, or the usual one, limited by n."""
     return int(wanted) if wanted is not None else max(1, min(usual, n - 2))
 

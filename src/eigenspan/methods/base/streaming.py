@@ -1,10 +1,15 @@
-"""``partial_fit`` of methods that need only statistics of the rows: add the statistics, and pose the problem again from their sum."""
+"""``partial_fit`` of methods that need only statistics of the rows: add the statistics, and pose the problem again from their sum.
+
+A class has the method if it assigns one of the two functions at the end, ``partial_fit = labelled_partial_fit``, and declares a statistic
+in ``_streaming`` if the default, sums by class, does not suffice.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,18 +17,20 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..._compat import available_if, fit_context
 from ..._diagnostics import collect, note, stage
-from ..._parameters import Declared
 from ..._types import Labels, Matrix, TableLike, TargetLike, VectorLike, is_sparse
-from ...data import Classes, PastClasses, Sample, Sufficient, read_part, rows_needed_by
+from ...data import Classes, PastClasses, Sample, read_part, rows_needed_by
 from ...data.rows.moments import Moments, Sums
-from ...data.rows.storage import PastRows, on_disk
+from ...data.rows.storage import PastRows, held
 from ...data.x import Points
 from ...data.y_values import all_missing, label_array, read_classes
 from ...errors import DimensionError, InputError, LabelError, UnitError
-from ...graphs.neighbours.graph import is_given
-from ...graphs.weights.rules import by_lengths
 from ...problem import Fitted
-from .contract import FeatureReducer, Reducer
+
+if TYPE_CHECKING:
+    from .contract import Reducer
+
+Estimator = TypeVar("Estimator", bound="Reducer")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Numbers of features, and of products of entries, up to which a fit computes sums for a later partial_fit.
 _WIDEST, _PRODUCTS = 2048, 2**28
@@ -39,8 +46,7 @@ class TooFewRowsError(DimensionError):
 def _are_cheap(tables: list[Matrix]) -> bool:
     """Return True if sums of products over the rows of these tables, side by side, cost little compared with the fit."""
     entries = (np.diff(X.indptr) if is_sparse(X) else np.full(X.shape[0], X.shape[1]) for X in tables)
-    narrow = sum(X.shape[1] for X in tables) <= _WIDEST and not any(map(on_disk, tables))
-    return narrow and float(np.sum(np.square(1.0 * sum(entries)))) <= _PRODUCTS
+    return sum(X.shape[1] for X in tables) <= _WIDEST and float(np.sum(np.square(1.0 * sum(entries)))) <= _PRODUCTS
 
 
 def is_wide(X: Matrix) -> bool:
@@ -48,19 +54,53 @@ def is_wide(X: Matrix) -> bool:
     return bool(sp.issparse(X) and X.shape[0] <= X.shape[1])
 
 
-def from_sums(estimator: Declared) -> bool:
-    """Return True if the method needs only sums over the rows; otherwise raise AttributeError: it has no ``partial_fit``."""
-    reason = rows_needed_by(estimator)
-    if reason is not None:
-        raise AttributeError(f"{type(estimator).__name__} has no partial_fit with {reason}: it needs all rows at once.")
-    return True
+# ---------------------------------------------------------------------- the statistic, with its defaults
+def class_sums(estimator: Reducer, X: Matrix, y: object, seen: int = 0, before: Sums | None = None) -> Sums:
+    """Return moments by class, or of all rows if there are no classes; with triangular factors about the means `before`."""
+    if isinstance(y, Classes):
+        return Sums.of(X, y.codes, y.count) if before is None else before.factored(X, y.codes)
+    sums = Sums.without_classes(Moments.of(X)) if before is None else before
+    return sums if before is None else sums.factored(X, np.zeros(X.shape[0], dtype=np.intp))
 
 
+def _is_full(estimator: Reducer, total: Any) -> bool:
+    return bool(total.is_full)
+
+
+def wide_enough(estimator: Reducer, total: Any) -> bool:
+    """Return True if X has enough columns for `n_components` axes."""
+    d = getattr(estimator, "n_components", None)
+    return not isinstance(d, Integral) or d <= total.width
+
+
+def has_classes(estimator: Reducer, total: Any, y: object) -> bool:
+    """Return True for two rows or more and, with classes, two classes or more with a row of every announced class."""
+    if not isinstance(y, PastClasses):
+        return bool(total.n > 1)
+    counts = total.labelled.counts
+    return bool(counts.size > 1 and np.all(counts > 0))
+
+
+@dataclass(frozen=True)
 class Streaming:
-    """Add ``partial_fit`` to methods that need only statistics of the rows.
+    """The statistic of a method with ``partial_fit``, as functions of the estimator.
 
-    Deriving from this class is enough for a method that reads classes, or nothing, from y and poses its problem in scatter forms.
-    Override `_statistic` for other statistics; ``sample.past`` holds their sum when the fit is posed.
+    The defaults suffice for a method that reads classes, or nothing, from y and poses its problem in scatter forms. For other
+    statistics ``sample.past`` holds their sum when the fit is posed. The attributes below are those of the estimator.
+
+    Parameters
+    ----------
+    statistic
+        ``(X, y, seen, before)``: the statistic of some rows, of which `seen` came before; with triangular factors about the means
+        `before`.
+    keeps_digits
+        ``(total)``: whether the sums of products are accurate enough for the fit.
+    may_follow
+        ``(total)``: whether a fit that fails now may succeed with more rows.
+    enough
+        ``(total, y)``: whether the rows so far may determine a model.
+    prepared
+        ``(sample)``: the sample of a ``fit`` whose statistic is kept; None if there is none. By default the sample itself.
 
     Attributes
     ----------
@@ -71,160 +111,142 @@ class Streaming:
         Counts, means and scatter matrices of these rows, to which `partial_fit` adds.
     """
 
-    n_samples_seen_: int
-    moments_: Any
+    statistic: Callable[[Any, Any, Any, int, Any], Any] = class_sums
+    keeps_digits: Callable[[Any, Any], bool] = _is_full
+    may_follow: Callable[[Any, Any], bool] = wide_enough
+    enough: Callable[[Any, Any, Any], bool] = has_classes
+    prepared: Callable[[Any, Sample], Sample | None] | None = None
 
-    _sums_suffice: ClassVar[Sufficient | None] = {"kernel": None, "reduce": None}
-
-    def _statistic(self, X: Any, y: Any, seen: int = 0, before: Any = None) -> Any:
-        """Return the statistic of some rows, of which `seen` came before; with triangular factors about the means `before`."""
-        if isinstance(y, Classes):
-            return Sums.of(X, y.codes, y.count) if before is None else before.factored(X, y.codes)
-        sums = Sums.without_classes(Moments.of(X)) if before is None else before
-        return sums if before is None else sums.factored(X, np.zeros(X.shape[0], dtype=np.intp))
-
-    def _keeps_digits(self, total: Any) -> bool:
-        """Return True if the sums of products are accurate enough for the fit."""
-        return bool(total.is_full)
-
-    def _may_follow(self, total: Any) -> bool:
-        """Return True if a fit that fails now may succeed with more rows: X has enough columns for `n_components` axes."""
-        d = getattr(self, "n_components", None)
-        return not isinstance(d, Integral) or d <= total.width
-
-    def _add(self, before: Any, X: Any, y: Any, seen: int = 0) -> Any:
+    def add(self, estimator: Reducer, before: Any, X: Any, y: Any, seen: int = 0) -> Any:
         """Add the statistic of more rows. Keep products while they are accurate, then use triangular factors."""
-        part = self._statistic(X, y, seen)
+        part = self.statistic(estimator, X, y, seen, None)
         total = part if before is None else before + part
-        if self._keeps_digits(total):
+        if self.keeps_digits(estimator, total):
             return total.without_roots()
-        part = self._statistic(X, y, seen, part)
+        part = self.statistic(estimator, X, y, seen, part)
         return part if before is None else before.rooted() + part
 
-    def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
+    def kept(self, estimator: Reducer, fitted: Fitted, sample: Sample) -> Fitted:
         """Return the fit with the statistic of its rows, from which `partial_fit` continues, if it was computed or is cheap."""
-        estimator = cast(Reducer, self)
-        if "moments_" in fitted.attributes or rows_needed_by(estimator) is not None or sample.x.pairs:
+        if rows_needed_by(estimator) is not None or sample.x.pairs:
             return fitted
+        prepared = sample if self.prepared is None else self.prepared(estimator, sample)
+        if prepared is None:
+            return fitted
+        sample = prepared
         if "sums" in vars(sample):
             return fitted.having(moments_=sample.sums, n_samples_seen_=sample.sums.n)
-        if sample.x.lazy:
-            return fitted
         X = sample.x.values
         beside = sample.y if isinstance(sample.y, tuple) else (sample.y,)
         tables = [table.values for table in (sample.x, *beside) if isinstance(table, Points)]
+        if any(held(table) is None for table in tables):
+            return fitted
         missing = estimator._accepted().missing != "refuse"
         gaps = missing and not np.isfinite(X.data if sp.issparse(X) else X).all()
         if gaps or not _are_cheap(tables):
             return fitted
         with stage("moments"):
             y = sample.y if isinstance(sample.y, Classes) else sample.given
-            sums = self._statistic(X, y) if is_wide(X) else self._add(None, X, y)
+            sums = self.statistic(estimator, X, y, 0, None) if is_wide(X) else self.add(estimator, None, X, y)
         return fitted.having(moments_=sums, n_samples_seen_=sums.n)
 
-    @available_if(from_sums)
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: TableLike, y: TargetLike = None) -> Self:
-        """Add rows to those of earlier calls and of ``fit``. The result equals one ``fit`` to all rows, up to rounding.
-
-        Every call solves for the axes again, O(D³) in addition to O(mD²) for m rows: pass D rows or more per call if you can.
-        While the rows so far determine no model, such as fewer than `n_components` dimensions, they are kept and
-        ``transform`` raises ``NotFittedError``; ``diagnostics_["not_fitted"]`` holds the reason.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (m, n_features)
-            Dense or sparse; m may be one.
-        y : object, optional
-            y of these rows, as for ``fit``; ignored by methods without y.
-
-        Returns
-        -------
-        self
-        """
-        rows, seen = read_block(cast(Reducer, self), X)
-        return self._go_on(vars(self).get("moments_"), rows, y, seen)
-
-    def _go_on(self, before: Any, X: Matrix, y: Any, seen: dict[str, object]) -> Self:
-        """Add rows to those before, solve for the axes if there are enough rows, and store the statistic in any case."""
-        total = self._add(before, X, y, 0 if before is None else before.n)
-        with collect() as record:
-            fitted = self._fit_so_far(total, y)
-        found = Fitted(None, None) if fitted is None else replace(fitted, embedding=None)
-        estimator = cast(Reducer, self)
-        return cast(Self, estimator._set(found.having(moments_=total, n_samples_seen_=total.n), seen, record))
-
-    def _fit_so_far(self, total: Any, y: Any) -> Fitted | None:
+    def fit_so_far(self, estimator: Reducer, total: Any, y: Any) -> Fitted | None:
         """Return the fit to the rows so far; None, with the reason in the diagnostics, while they determine no model."""
         y = PastClasses(y.names, total.n) if isinstance(y, Classes) else y
         sample = Sample(Points(PastRows((total.n, total.width)), True), y, past=total)
         try:
-            if self._enough(total, y):
-                return cast(Reducer, self)._fit(sample)
+            if self.enough(estimator, total, y):
+                return estimator._fit(sample)
             raise TooFewRowsError(total.n)
         except (DimensionError, LabelError, UnitError) as refusal:
-            if not isinstance(refusal, TooFewRowsError) and not self._may_follow(total):
+            if not isinstance(refusal, TooFewRowsError) and not self.may_follow(estimator, total):
                 raise
             note(not_fitted=str(refusal))
             return None
 
-    def _enough(self, total: Any, y: Any) -> bool:
-        """Return True for two rows or more and, with classes, two classes or more with a row of every announced class."""
-        if not isinstance(y, PastClasses):
-            return bool(total.n > 1)
-        counts = total.labelled.counts
-        return bool(counts.size > 1 and np.all(counts > 0))
+
+# ---------------------------------------------------------------------- partial_fit
+def from_sums(estimator: Reducer) -> bool:
+    """Return True if the method needs only sums over the rows; otherwise raise AttributeError: it has no ``partial_fit``."""
+    reason = rows_needed_by(estimator)
+    if reason is not None:
+        raise AttributeError(f"{type(estimator).__name__} has no partial_fit with {reason}: it needs all rows at once.")
+    return True
 
 
-class LabelledStreaming(Streaming):
-    """Add ``partial_fit`` with class labels. New classes may occur in any part."""
-
-    @available_if(from_sums)
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: TableLike, y: TargetLike = None, classes: VectorLike | None = None) -> Self:
-        """Add rows to those of earlier calls and of ``fit``. The result equals one ``fit`` to all rows, up to rounding.
-
-        Every call solves for the directions again, O(D³) in addition to O(mD²) for m rows: pass D rows or more per call if you can.
-        While the rows so far determine no model, such as too few classes, they are kept and ``transform`` raises
-        ``NotFittedError``; ``diagnostics_["not_fitted"]`` holds the reason.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (m, n_features)
-            Dense or sparse; m may be one.
-        y : array-like of shape (m,)
-            Labels of these rows. New classes may occur in any call, and all rows may be unlabelled.
-        classes : array-like, optional
-            Further classes to expect: no axes are computed until each class has a row.
-
-        Returns
-        -------
-        self
-        """
-        estimator = cast(Reducer, self)
-        rows, seen = read_block(estimator, X)
-        before, known = vars(self).get("moments_"), vars(self).get("classes_")
-        among = classes_among(estimator, rows, y, classes, known)
-        if before is not None and known is not None:
-            before = before.regrouped(np.searchsorted(among.names, known), among.count)
-        return self._go_on(before, rows, among, {**seen, "classes_": among.names})
+def go_on(estimator: Estimator, before: Any, X: Matrix, y: Any, seen: dict[str, object]) -> Estimator:
+    """Add rows to those before, solve for the axes if there are enough rows, and store the statistic in any case."""
+    streaming = estimator._streaming
+    total = streaming.add(estimator, before, X, y, 0 if before is None else before.n)
+    with collect() as record:
+        fitted = streaming.fit_so_far(estimator, total, y)
+    found = Fitted(None, None) if fitted is None else replace(fitted, embedding=None)
+    return estimator._set(found.having(moments_=total, n_samples_seen_=total.n), seen, record)
 
 
-def over_given_graph(estimator: FeatureReducer) -> bool:
-    """Return True if the graph is given and its lengths determine the weights: then the rows may stay in Dask blocks."""
-    by_rows = estimator.kernel is not None or estimator.reduce is not None
-    graph = getattr(estimator, "graph", None)
-    return not by_rows and is_given(graph) and by_lengths(getattr(estimator, "weights", "local"))
+def add_rows(self: Estimator, X: TableLike, y: TargetLike = None) -> Estimator:
+    """Add rows to those of earlier calls and of ``fit``. The result equals one ``fit`` to all rows, up to rounding.
+
+    Every call solves for the axes again, O(D³) in addition to O(mD²) for m rows: pass D rows or more per call if you can.
+    While the rows so far determine no model, such as fewer than `n_components` dimensions, they are kept and
+    ``transform`` raises ``NotFittedError``; ``diagnostics_["not_fitted"]`` holds the reason.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (m, n_features)
+        Dense or sparse; m may be one.
+    y : object, optional
+        y of these rows, as for ``fit``; ignored by methods without y.
+
+    Returns
+    -------
+    self
+    """
+    rows, seen = read_block(self, X)
+    return go_on(self, vars(self).get("moments_"), rows, y, seen)
 
 
-def ways_to_stay(estimator: FeatureReducer) -> str:
-    """Return the advice of messages for rows that are to stay in the blocks of a Dask collection."""
-    if estimator.kernel is not None or estimator.reduce is not None:
-        return ""
-    return (
-        "; rows may remain distributed if graph= is the graph itself, a sparse matrix or a pair (indices, distances), and its lengths "
-        "determine the weights"
-    )
+def add_labelled_rows(
+    self: Estimator, X: TableLike, y: TargetLike = None, classes: VectorLike | None = None
+) -> Estimator:
+    """Add rows to those of earlier calls and of ``fit``. The result equals one ``fit`` to all rows, up to rounding.
+
+    Every call solves for the directions again, O(D³) in addition to O(mD²) for m rows: pass D rows or more per call if you can.
+    While the rows so far determine no model, such as too few classes, they are kept and ``transform`` raises
+    ``NotFittedError``; ``diagnostics_["not_fitted"]`` holds the reason.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (m, n_features)
+        Dense or sparse; m may be one.
+    y : array-like of shape (m,)
+        Labels of these rows. New classes may occur in any call, and all rows may be unlabelled.
+    classes : array-like, optional
+        Further classes to expect: no axes are computed until each class has a row.
+
+    Returns
+    -------
+    self
+    """
+    rows, seen = read_block(self, X)
+    before, known = vars(self).get("moments_"), vars(self).get("classes_")
+    among = classes_among(self, rows, y, classes, known)
+    if before is not None and known is not None:
+        before = before.regrouped(np.searchsorted(among.names, known), among.count)
+    return go_on(self, before, rows, among, {**seen, "classes_": among.names})
+
+
+def adding(function: Function) -> Function:
+    """Return a function of an estimator as its method ``partial_fit``, which exists if sums over the rows suffice."""
+    # Of methods of this name, scikit-learn validates parameters in the first call only.
+    function.__name__ = "partial_fit"
+    return available_if(from_sums)(fit_context(prefer_skip_nested_validation=True)(function))
+
+
+#: The method ``partial_fit`` of classes without y, or with any y but class labels.
+plain_partial_fit = adding(add_rows)
+#: The method ``partial_fit`` of classes that read class labels.
+labelled_partial_fit = adding(add_labelled_rows)
 
 
 def read_block(estimator: Reducer, X: TableLike) -> tuple[Matrix, dict[str, object]]:

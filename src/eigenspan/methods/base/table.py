@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ..._documented import documented
 from ...data.y import ClassLabels
-from .contract import FeatureReducer, LinearReducer, Reducer
+from .contract import FeatureReducer, Reducer
 
 Class = TypeVar("Class", bound=type)
 #: Pairs of the arguments of a call and a phrase that stands for it.
@@ -141,7 +141,7 @@ def _basis(cls: type) -> str:
     """Return the basis of the axes: "linear or kernel", "linear", or the value that the class declares."""
     if issubclass(cls, FeatureReducer):
         return "linear or kernel"
-    linear = issubclass(cls, LinearReducer) or (issubclass(cls, Reducer) and cls._input.linear is True)
+    linear = issubclass(cls, Reducer) and cls._input.linear is True
     return "linear" if linear else getattr(cls, "_basis", "samples")
 
 

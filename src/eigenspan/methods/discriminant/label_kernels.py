@@ -14,64 +14,19 @@ from ..._parameters import Marker, Positive, Share, attribute, parameter
 from ..._types import Index
 from ...data import Classes, Input, Numbers, Sample, Sufficient
 from ...data.y import ClassLabels, Targets, read_classes
-from ...errors import DimensionError, LabelError
+from ...errors import LabelError
 from ...graphs import Heat
 from ...numerics.eigen import as_solver
 from ...numerics.nearest.metric import median_width
-from ...problem import AxisWeights, Features, Form, Posed, pose
+from ...problem import AxisWeights, Form, Posed, pose
 from ...problem.form import scatter_form
 from ...problem.forms import centring, pair_affinity, same_class, within
-from ..base.contract import Components, FeatureReducer, features_of
-from ..base.streaming import LabelledStreaming
+from ..base.contract import Components, FeatureReducer, bounded, check_spread, features_of
+from ..base.streaming import labelled_partial_fit
 from ..base.table import known_as, method
-from .lda import check_spread
 from .pair_costs import AxisRule
 
 Array = NDArray[np.float64]
-
-
-def bounded(
-    n_components: int | None, basis: Features, most: int, why: str | None, default: int | None = None
-) -> int | None:
-    """Return the number of axes if `n_components` is None: `default` or `most`, limited by the basis.
-
-    Raise DimensionError if all rows coincide, and if `n_components` exceeds `most` for the reason `why`.
-    """
-    if basis.dim == 0:
-        raise DimensionError(f"All {basis.count or basis.raw.shape[0]} rows coincide: there are no dimensions to show.")
-    if why is not None and n_components is not None and n_components > most:
-        raise DimensionError(
-            f"n_components={n_components}, but {why}: the criterion has {most} directions and is zero on all others. "
-            f"Use n_components <= {most}."
-        )
-    return min(most, most if default is None else default, basis.dim) if n_components is None else None
-
-
-class LabelledProjection(FeatureReducer):
-    """Linear and kernel projections that need y and weight their axes.
-
-    Parameters
-    ----------
-    n_components
-        Number of directions. None means c − 1, the maximum for c classes.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        The class labels.
-    """
-
-    n_components: Components | None = parameter(default=None, kw_only=False)
-    axes: AxisRule = "unit"
-    unlabeled: Marker = None
-
-    classes_: NDArray[Any] = attribute()
-
-    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
-
-    @property
-    def _scale(self) -> AxisWeights:
-        return AxisWeights(self.axes, signed=False)
 
 
 def _centred(K: Form, known: Array) -> Form:
@@ -92,7 +47,7 @@ def _labels_or_numbers(estimator: _LabelKernel) -> ClassLabels | Targets:
     return ClassLabels() if estimator.labels == "delta" else Targets()
 
 
-class _LabelKernel(LabelledProjection):
+class _LabelKernel(FeatureReducer):
     """Methods over ``H K_y H``.
 
     Parameters
@@ -111,6 +66,11 @@ class _LabelKernel(LabelledProjection):
 
     labels: Literal["delta", "rbf", "linear"] = "delta"
     width: Positive | None = None
+    n_components: Components | None = parameter(default=None, kw_only=False)
+    axes: AxisRule = "unit"
+    unlabeled: Marker = None
+
+    classes_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_or_numbers)
 
@@ -137,7 +97,7 @@ class _LabelKernel(LabelledProjection):
     "supervised PCA; Hilbert–Schmidt independence criterion; HSIC",
     {"kernel='rbf'": "kernel supervised PCA; KSPCA; kernel SPCA"},
 )
-class SupervisedPCA(LabelledStreaming, _LabelKernel):
+class SupervisedPCA(_LabelKernel):
     """Supervised principal component analysis, for classes and for numbers.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T X^T H K_y H X V) \\quad \\text{s.t. } V^T V = I
@@ -181,12 +141,14 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
 
     _sums_suffice: ClassVar[Sufficient | None] = {"kernel": None, "reduce": None, "labels": "delta"}
 
+    partial_fit = labelled_partial_fit
+
     def _pose(self, sample: Sample) -> Posed:
         basis = features_of(self, sample)
         K, most, why = self._label_kernel(sample.y)
         check_spread(self, basis, sample)
         d = bounded(self.n_components, basis, most, why, 2 if self.labels == "rbf" else None)
-        return replace(pose(basis, maximise=K, unit="projection", scale=self._scale), axes=d)
+        return replace(pose(basis, maximise=K, unit="projection", scale=AxisWeights(self.axes, signed=False)), axes=d)
 
 
 @method("discriminant", "max r1 K_y + (1−r1) I", "r2 S_W + (1−r2) I", "n D min(n, D)", "Ghojogh et al. 2020", "rda")
@@ -257,7 +219,8 @@ class RoweisDA(_LabelKernel):
         classes = self._classes(sample) if self.r2 else None
         unit: Any = "projection" if classes is None else self.r2 * within(classes.codes)
         given = None if self.r2 == 1 and self.ridge is None else 1.0 - self.r2 + (self.ridge or 0.0)
-        posed = pose(basis, maximise=form, unit=unit, ridge=given, scale=self._scale)
+        scale = AxisWeights(self.axes, signed=False)
+        posed = pose(basis, maximise=form, unit=unit, ridge=given, scale=scale)
         return posed if classes is None else posed.having(classes_=classes.names)
 
     def _classes(self, sample: Sample) -> Classes:

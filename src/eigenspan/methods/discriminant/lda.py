@@ -10,13 +10,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 from sklearn.covariance import ledoit_wolf_shrinkage
-from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.utils.validation import check_is_fitted
 
+from ..._checks import real_numbers
+from ..._compat import ClassifierMixin
 from ..._diagnostics import note
 from ..._parameters import ArrayLike, Marker, Share, attribute, parameter
-from ..._types import Index, Matrix, is_sparse
-from ...data import Classes, Input, KernelValues, Points, Sample, Sufficient
+from ..._types import Array, Index, Labels, Matrix, TableLike, is_sparse
+from ...data import Classes, Input, KernelValues, Points, Sample, Sufficient, read_new
+from ...data.rows.block_passes import refuse_non_finite
 from ...data.rows.moments import Sums
 from ...data.y import ClassLabels
 from ...errors import DimensionError, InputError, LabelError, LabelWarning, warn
@@ -37,18 +41,147 @@ from ...problem import (
     solve,
     with_ridge,
 )
-from ..base.contract import FeatureReducer, ToldComponents, axes, by_landmarks, features_of
-from ..base.streaming import LabelledStreaming
+from ...problem.class_rule import ClassRule, class_rule
+from ..base.contract import FeatureReducer, ToldComponents, axes, by_landmarks, check_spread, features_of
+from ..base.streaming import Streaming, has_classes, labelled_partial_fit, wide_enough
 from ..base.table import known_as, method
 from ..two_views.significance import wilks
-from .classifier import DiscriminantClassifier, class_rule_of, may_be_priors, mean_attributes, rule_attributes
 from .pair_costs import AxisRule, RatioWeights
 
-Array = NDArray[np.float64]
+#: Share of the total scatter at or below which the scatter within the classes is rounding error.
+_NOTHING = 1e-13
+
+
+def _probabilities(given: object) -> Array:
+    """Return the priors as numbers. Raise LabelError if they cannot be priors of any classes."""
+    priors = real_numbers(given, "priors", LabelError)
+    if not np.all(priors >= 0) or not np.isfinite(priors).all() or not priors.any():
+        raise LabelError(
+            f"The priors must be non-negative numbers, not all zero; got {priors}: they are probabilities of classes."
+        )
+    return np.asarray(priors)
+
+
+def may_be_priors(given: object, classes: int) -> bool:
+    """Return True for None, and for priors of at least this number of classes."""
+    try:
+        return given is None or _probabilities(given).size >= classes
+    except LabelError:
+        return False
+
+
+def _checked_priors(given: object, counts: Array, names: Labels | None) -> Array:
+    if given is None:
+        return counts / counts.sum()
+    priors = _probabilities(given)
+    if priors.shape != counts.shape:
+        listed = "" if names is None else f" ({', '.join(map(str, names[:10]))})"
+        raise LabelError(
+            f"priors has shape {priors.shape}, but there are {counts.size} classes{listed}: give one probability for each, in this order."
+        )
+    if abs(priors.sum() - 1.0) > 1e-5:
+        warn(
+            f"The priors sum to {priors.sum():.6g}, not to 1: they were divided by their sum. Give probabilities.",
+            LabelWarning,
+        )
+    return priors / priors.sum()
+
+
+def class_rule_of(estimator: LDA, posed: Posed, scatters: Scatters, names: Labels | None) -> ClassRule:
+    """Return Bayes' rule over the coordinates of the basis."""
+    unit: Any = posed.problem.B
+    priors = _checked_priors(estimator.priors, scatters.counts, names)
+    return class_rule(unit.to_dense(), scatters.means, scatters.counts, priors)
+
+
+def rule_attributes(
+    estimator: LDA, posed: Posed, fitted: Fitted, scatters: Scatters, rule: ClassRule
+) -> dict[str, object]:
+    """Return the attributes of an estimator with this rule, other than its axes."""
+    basis: Any = posed.basis
+    decision = replace(basis.map(rule.weights, None), shift=rule.intercepts)
+    found: dict[str, object] = {"priors_": rule.priors, "decision_": decision, "collapsed_": rule.collapsed}
+    if estimator.criterion == "ratio-trace":
+        found["explained_variance_ratio_"] = rule.shares[: fitted.attributes["eigenvalues_"].size]
+    if estimator.criterion == "trace-ratio":
+        ratio = fitted.attributes["trace_ratio_"]
+        found["between_to_within_"] = ratio / (1.0 - ratio) if 1.0 - ratio > _NOTHING else np.inf
+    if estimator.kernel is not None:
+        return found
+    coef = decision.coef.T
+    intercept = rule.intercepts - coef @ decision.offset
+    if intercept.size == 2:  # one function separates two classes
+        coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+    found |= {"coef_": coef, "intercept_": intercept}
+    if estimator.store_covariance:
+        unit: Any = posed.problem.B
+        C = (unit.to_dense() - posed.problem.A.to_dense()) / scatters.counts.sum()
+        found["covariance_"] = basis.lifted(basis.lifted(C).T)
+    return found
+
+
+def mean_attributes(means: Array, fitted: Fitted) -> dict[str, Array]:
+    """Return the means of the classes, and of all rows, in the input space."""
+    return {"means_": means, "xbar_": fitted.attributes["priors_"] @ means}
+
+
+class ScoredClassifier(ClassifierMixin):
+    """Classifier by scores: ``_scores(X)`` of shape (n_points, n_classes)."""
+
+    classes_: Labels
+
+    def _scores(self, X: TableLike) -> Array:
+        raise NotImplementedError
+
+    def decision_function(self, X: TableLike) -> Array:
+        """Return the score of every class; for two classes, the score of the second less that of the first.
+
+        The scores of Bayes' rule are log posteriors up to a constant that all classes share.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_classes), or (n_points,) for two classes
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X: TableLike) -> Labels:
+        """Return the class with the largest score for each point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+        """
+        best = self._scores(X).argmax(axis=1)  # first, because it raises NotFittedError
+        return np.asarray(self.classes_[best])
 
 
 #: Significance level of the directions that "auto" keeps.
 _LEVEL = 0.05
+
+
+def _may_follow(estimator: LDA, sums: Sums) -> bool:
+    """Return True if priors and directions may suit the classes of more rows."""
+    if not may_be_priors(estimator.priors, sums.labelled.counts.size):
+        return False
+    if estimator.criterion == "one-against-rest":
+        d: Any = estimator.n_components
+        return d is None or d >= sums.labelled.counts.size
+    return wide_enough(estimator, sums)
+
+
+def _has_classes_of_priors(estimator: LDA, total: Sums, y: object) -> bool:
+    """Return True if every class, of `priors` too, has a row."""
+    least = 1 if estimator.priors is None else np.size(estimator.priors)
+    return has_classes(estimator, total, y) and total.labelled.counts.size >= least
 
 
 @method("discriminant", "max S_B", "total scatter", "n D min(n, D)", "S0 eqs. 38–45", "fda", "kfda")
@@ -65,7 +198,7 @@ _LEVEL = 0.05
         "shrinkage='auto'": "regularised LDA; regularised discriminant analysis; shrinkage LDA",
     },
 )
-class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
+class LDA(ScoredClassifier, FeatureReducer):
     """Linear discriminant analysis, and through ``kernel=`` kernel Fisher discriminant analysis.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T S_B V) \\quad \\text{s.t. } V^T S_T V = I
@@ -185,6 +318,10 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         "reduce": None,
     }
 
+    _streaming: ClassVar[Streaming] = Streaming(may_follow=_may_follow, enough=_has_classes_of_priors)
+
+    partial_fit = labelled_partial_fit
+
     @property
     def _on_inputs(self) -> bool:
         """Whether the covariance is shrunk over the features of X, including constant ones."""
@@ -214,19 +351,6 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         sums = scatters.sums
         means = _class_means(sample.x.values, sample.y.codes) if sums is None else sums.labelled.means
         return fitted.having(**mean_attributes(means, fitted))
-
-    def _may_follow(self, sums: Sums) -> bool:
-        if not may_be_priors(self.priors, sums.labelled.counts.size):
-            return False
-        if self.criterion == "one-against-rest":
-            d: Any = self.n_components
-            return d is None or d >= sums.labelled.counts.size
-        return super()._may_follow(sums)
-
-    def _enough(self, total: Sums, y: Any) -> bool:
-        return super()._enough(total, y) and total.labelled.counts.size >= (
-            1 if self.priors is None else np.size(self.priors)
-        )
 
     def _pose_shrunk(self, scatters: Scatters, s: float) -> Posed:
         A, W, basis = scatters.between, scatters.within, scatters.basis
@@ -260,6 +384,39 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
                 f'n_components="auto" keeps the directions that are significant by Wilks\' lambda, whose distribution is not known with '
                 f"{reason}: leave that out, or give a number of directions."
             )
+
+    # ------------------------------------------------------------------ classifier
+    def _scores(self, X: TableLike) -> Array:
+        check_is_fitted(self)
+        values, rows = read_new(self, X)
+        if not sp.issparse(values):
+            refuse_non_finite(values)
+        return self.decision_(rows)
+
+    def predict_log_proba(self, X: TableLike) -> Array:
+        """Return the logarithms of ``predict_proba``."""
+        scores = self._scores(X)
+        if self.collapsed_:
+            warn(
+                f"Along {self.collapsed_} of the discriminant directions the training classes have no extent (fewer samples than features, "
+                "or an exact function of the features separates the classes): their probabilities are 0 or 1, which is not valid for "
+                'new points. Use shrinkage="auto" or ridge=.',
+                LabelWarning,
+            )
+        return np.asarray(log_softmax(scores, axis=1))
+
+    def predict_proba(self, X: TableLike) -> Array:
+        """Return the probability of every class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_classes)
+        """
+        return np.exp(self.predict_log_proba(X))
 
 
 def _above_rounding(within: float, between: float) -> float:
@@ -345,38 +502,6 @@ def _class_means(R: Matrix, codes: Index) -> Array:
     counts = np.bincount(codes[codes >= 0]).astype(np.float64)
     sums = (class_indicator(codes) * np.sqrt(counts)).T @ R
     return np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64) / counts[:, None]
-
-
-def check_spread(estimator: FeatureReducer, basis: Features, sample: Sample) -> None:
-    """Raise LabelError if all labelled rows coincide and the others do not. Cost O(nD) unless the basis has sums."""
-    name = type(estimator).__name__
-    if basis.sums is not None:
-        if basis.sums.rest.n:
-            everyone = basis.sums.everyone
-            _refuse_coincident(basis.sums.labelled.spread(), everyone.spread(), everyone.mean, name)
-        return
-    labelled = sample.y.known
-    if not labelled.all():
-        X = sample.x.values if estimator.reduce is None else basis.Z
-        (inside, _), (everywhere, mean) = _deviations(X[labelled]), _deviations(X)
-        _refuse_coincident(inside, everywhere, mean, name)
-
-
-def _deviations(X: Matrix) -> tuple[Array, Array]:
-    """Return the standard deviation and the mean of every column."""
-    if sp.issparse(X):
-        mean, variance = mean_variance_axis(sp.csr_matrix(X), axis=0)
-        return np.sqrt(variance), mean
-    return np.std(X, axis=0, dtype=np.float64), np.mean(X, axis=0, dtype=np.float64)
-
-
-def _refuse_coincident(inside: Array, everywhere: Array, mean: Array, name: str) -> None:
-    """Raise LabelError if the labelled rows vary in no column by more than rounding errors."""
-    if np.all(inside <= 1e-6 * everywhere + 1e-13 * np.abs(mean)):
-        raise LabelError(
-            f"{name} needs labelled samples that differ, but the labelled samples all coincide: no direction separates their classes. "
-            "Label other samples, or use an unsupervised method."
-        )
 
 
 def _dense(X: Matrix) -> Array:

@@ -10,30 +10,14 @@ from ...graphs.weights.rules import refuse_given
 from ...problem import Form
 from ...problem.forms import laplacian
 from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
-from .pair_costs import CostProjection, SemiSupervised, ones_on
+from .pair_costs import NEAR, CostProjection, SemiSupervised, ones_on
 
 
-class _Margins(CostProjection):
-    """Methods with a graph of allies and one of rivals.
-
-    Parameters
-    ----------
-    n_rivals
-        Number of nearest points of other classes. None means as many as `n_neighbors`.
-    """
-
-    n_rivals: Count | None = None
-
-    def _weigh(self, graph: NeighbourGraph, points: Matrix) -> Form:
-        return ones_on(graph)
-
-    def _allies(self, points: Matrix, codes: Index) -> Form:
-        """Return ``C_I``, the weights of every point and its nearest points of the same class."""
-        return self._weigh(allies(points, codes, self._k, self.n_jobs), points)
-
-    def _rivals(self, points: Matrix, codes: Index) -> Form:
-        """Return ``C_E``, the weights of every point and its nearest points of other classes."""
-        return self._weigh(rivals(points, codes, self.n_rivals or self._k, self.n_jobs), points)
+def _near_and_rival(estimator: DNE | MFA, points: Matrix, codes: Index) -> tuple[NeighbourGraph, NeighbourGraph]:
+    """Return the graphs of every point's nearest points of the same class, and of other classes."""
+    k = NEAR if estimator.n_neighbors is None else estimator.n_neighbors
+    near = allies(points, codes, k, estimator.n_jobs)
+    return near, rivals(points, codes, estimator.n_rivals or k, estimator.n_jobs)
 
 
 @method("discriminant", "min L of allies − rivals", "projection", NEIGHBOURS_AND_FEATURES, "S2 §2.1.1")
@@ -42,7 +26,7 @@ class _Margins(CostProjection):
     "",
     {"kernel='rbf'": "kernel DNE; kernel discriminant neighbourhood embedding"},
 )
-class DNE(_Margins):
+class DNE(CostProjection):
     """Discriminant neighbourhood embedding, supervised or semi-supervised.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T V = I
@@ -75,8 +59,11 @@ class DNE(_Margins):
     Zhang, Xue, Sun, Guo & Lu (2007), Optimal dimensionality of metric space for classification; [S2] §2.1.1.
     """
 
+    n_rivals: Count | None = None
+
     def _labelled(self, points: Matrix, y: Classes) -> tuple[Form, None]:
-        return laplacian(self._allies(points, y.codes) - self._rivals(points, y.codes)), None
+        near, rival = map(ones_on, _near_and_rival(self, points, y.codes))
+        return laplacian(near - rival), None
 
 
 @method("discriminant", "max L of rivals", "L of allies", NEIGHBOURS_AND_FEATURES, "S2 §2.1.1")
@@ -85,7 +72,7 @@ class DNE(_Margins):
     "marginal Fisher's criterion; intrinsic graph and penalty graph",
     {"kernel='rbf'": "kernel MFA; kernel marginal Fisher analysis"},
 )
-class MFA(_Margins):
+class MFA(CostProjection):
     """Marginal Fisher analysis, supervised or semi-supervised.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^I - C^I) X V = I
@@ -109,8 +96,11 @@ class MFA(_Margins):
     Yan et al. (2007), Graph embedding and extensions; [S2] §2.1.1.
     """
 
+    n_rivals: Count | None = None
+
     def _labelled(self, points: Matrix, y: Classes) -> tuple[Form, Form]:
-        return -laplacian(self._rivals(points, y.codes)), laplacian(self._allies(points, y.codes))
+        near, rival = map(ones_on, _near_and_rival(self, points, y.codes))
+        return -laplacian(rival), laplacian(near)
 
 
 @method("discriminant", "max L of weighted rivals", "L of weighted allies", NEIGHBOURS_AND_FEATURES, "Chen et al. 2005")
@@ -145,8 +135,13 @@ class LDE(MFA):
 
     weights: ComputedWeights = "heat"
 
-    def _weigh(self, graph: NeighbourGraph, points: Matrix) -> Form:
+    def _labelled(self, points: Matrix, y: Classes) -> tuple[Form, Form]:
         refuse_given("LDE", self.weights)
+        near, rival = (self._weighed(graph, points) for graph in _near_and_rival(self, points, y.codes))
+        return -laplacian(rival), laplacian(near)
+
+    def _weighed(self, graph: NeighbourGraph, points: Matrix) -> Form:
+        """Return the weights of the edges."""
         if not graph.distances.nnz:
             return ones_on(graph)
         return Form(graph.n, sparse=affinity(graph, self.weights, points).W)

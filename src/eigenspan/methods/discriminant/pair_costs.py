@@ -43,14 +43,14 @@ from ...problem import (
     with_ridge,
 )
 from ...problem.forms import centring, laplacian, local_fisher, pair_affinity
-from ..base.contract import FeatureReducer, check_neighbours, features_of, is_single, points_of
+from ..base.contract import FeatureReducer, check_neighbours, check_spread, features_of, is_single, points_of
 from ..base.graph_embedding import check_given
 from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
 
 Array = NDArray[np.float64]
 
 AxisRule = Literal["unit", "norm", "eigenvalue", "eigenvalue-norm"]
-#: Neighbours in a class, unless given.
+#: Neighbours in a class, unless given, as in [S2, §4.1].
 NEAR = 3
 #: Hadamard power of locally scaled affinities, unless given.
 SHARP = 4.0
@@ -129,18 +129,12 @@ class CostProjection(FeatureReducer):
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
     #: Whether `_labelled` and `_unlabelled` return the parts, which fits that differ in γ, α and ridge only can then share.
     _shares_parts: ClassVar[bool] = True
-
-    @property
-    def _k(self) -> int:
-        """Number of neighbours; three unless given, as in [S2, §4.1]."""
-        return NEAR if self.n_neighbors is None else self.n_neighbors
+    #: The cost of the labels is a scatter of class means, which needs labelled rows that differ.
+    _of_means: ClassVar[bool] = False
 
     def _labelled(self, points: Matrix, y: Classes) -> tuple[Form, Form | None]:
         """Return the form to minimise and the unit, from the labels (None for orthonormal axes)."""
         raise NotImplementedError
-
-    def _check_rows(self, basis: Features, sample: Sample) -> None:
-        """Raise if the labelled rows determine no axes."""
 
     def _unlabelled(self, points: Matrix) -> Form:
         """Return ``L_u``, the Laplacian of the neighbours of all points, labelled or not [S2, §2.1.2]."""
@@ -150,7 +144,7 @@ class CostProjection(FeatureReducer):
         """Return ``C_u``, the weights of the neighbours of all points by a rule, raised to the Hadamard power α."""
         refuse_found_edges(self.graph, weights)
         local = isinstance(weights, str) and weights == "local"
-        near = LocalScaling(self._k) if local else weights
+        near = LocalScaling(NEAR if self.n_neighbors is None else self.n_neighbors) if local else weights
         rule = Powered(near, self.alpha or (SHARP if local else 1.0))
         if isinstance(self.graph, str) and self.graph == "all":
             return pair_affinity(points, rule, n_jobs=self.n_jobs)
@@ -166,7 +160,8 @@ class CostProjection(FeatureReducer):
         warn_of_a_mark(self, y.names)
         points = checked_points(self, basis, sample, self.n_neighbors)
         refuse_class_graph(self)
-        self._check_rows(basis, sample)
+        if self._of_means and not self.gamma:
+            check_spread(self, basis, sample)
         if not self.gamma and sample.past is None:
             check_given(self.graph, points)
         form, unit = self._labelled(points, y)

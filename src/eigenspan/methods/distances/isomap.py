@@ -31,8 +31,7 @@ from ...numerics.threads import in_slices, workers
 from ...problem import Fitted, Map, Posed, Samples, SqrtEigenvalue, gram, pose
 from ...problem.extensions import GeodesicGram, GramExtension, half_squares
 from ..base.contract import ToldComponents, told
-from ..base.graph_embedding import GraphEmbedding, neighbours
-from ..base.reductions import Connected, Distinct, Neighbours, Reduction, Sampled
+from ..base.graph_embedding import Connected, Distinct, GraphEmbedding, Neighbours, Reduction, Sampled, neighbours
 from ..base.table import known_as, method
 from .classical_mds import corrected_half_squares, of_gram
 from .landmark_mds import triangulation, unexplained_share

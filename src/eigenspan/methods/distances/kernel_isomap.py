@@ -15,7 +15,7 @@ from ...graphs import NeighbourGraph, require_geodesics
 from ...numerics.eigen import dense
 from ...numerics.memory import require
 from ...problem import Fitted, Posed
-from ..base.reductions import Reduction, Sampled
+from ..base.graph_embedding import Reduction, Sampled
 from ..base.table import known_as, method
 from .classical_mds import cailliez, require_cailliez
 from .isomap import Isomap, geodesic_reductions, pose_geodesics

@@ -23,6 +23,7 @@ from ..._parameters import Metric, attribute, parameter
 from ..._types import Array, Index, Matrix
 from ...data import Distances, Input, Sample
 from ...data.rows.moments import Moments
+from ...data.rows.storage import Rows
 from ...data.x import AllOrLandmarkDistances, LandmarkDistances
 from ...errors import DegenerateWarning, DimensionError, GraphError, warn
 from ...graphs import Landmarks
@@ -140,12 +141,12 @@ def triangulation(
     H: Array,
     rows: Any,
     n: int,
-    place: Place,
+    place: Place | None,
     n_components: int | str,
     *,
     masses: Array | None = None,
     features: int | None = None,
-    lazy: Any = None,
+    points: Rows | None = None,
 ) -> tuple[Posed, Callable[[], tuple[int, Array]]]:
     """Pose the PCA of n triangulated points. Return it with the function that determines the number of axes from its spectrum.
 
@@ -155,27 +156,28 @@ def triangulation(
         −½ squared distances among the landmarks.
     rows : callable
         The same of new points to the landmarks.
-    place : callable
-        Maps all points, a block at a time.
+    place : callable or None
+        Maps all points, a block at a time. None if they are placed when the embedding is computed.
     masses : ndarray of shape (n,), optional
         How many rows each point stands for.
     features : int, optional
         Number of columns of X, if distances are Euclidean.
-    lazy : LazyRows, optional
-        The rows, if they are a Dask collection.
+    points : Rows, optional
+        All points, without `place`.
     """
     with stage("eigenproblem"):
         wide, near, error = _on_all_axes(H, rows, n_components)
     with stage("placing"):
-        held = np.vstack(list(place(wide))) if lazy is None and n * wide.coef.shape[1] <= _HELD else None
-        if lazy is None:
+        held = np.vstack(list(place(wide))) if place is not None and n * wide.coef.shape[1] <= _HELD else None
+        if place is not None:
             mean, scatter = _moments(place(wide) if held is None else iter([held]), masses)
         else:
-            moments = Moments.of(lazy.map(wide, wide.width))
+            assert points is not None
+            moments = Moments.of(points.map(wide, wide.width))
             mean, scatter = moments.mean, moments.scatter
     problem = TraceProblem(Form(mean.size, dense=scatter, psd=True), None, "max")
     count = n if masses is None else int(masses.sum())
-    basis: Any = Triangulated(rows, place if lazy is None else None, wide, mean, held)
+    basis: Any = Triangulated(rows, place, wide, mean, held)
     posed = Posed(problem, basis, witness=lambda V: (near - mean) @ V)
     return posed, partial(_of_scatter, scatter, count, error * count / H.shape[0], features)
 
@@ -315,10 +317,9 @@ class LandmarkMDS(GramReducer):
         with stage("distances"):
             H = rows(near)
         features = X.shape[1] if not x.pairs and self.metric == "euclidean" else None
-        place = partial(_placed_in_blocks, X=X, step=max(1, _ENTRIES // q))
-        lazy = X if x.lazy else None
-        found = triangulation(H, rows, x.n, place, self.n_components, features=features, lazy=lazy)
-        return told(self, *found).having(landmarks_=chosen)
+        place = None if x.lazy else partial(_placed_in_blocks, X=X, step=max(1, _ENTRIES // q))
+        posed = told(self, *triangulation(H, rows, x.n, place, self.n_components, features=features, points=x.values))
+        return posed.having(landmarks_=chosen)
 
     def _pose_columns(self, x: LandmarkDistances) -> Posed:
         """Pose the problem from the distances of all points to the landmarks alone."""

@@ -20,7 +20,7 @@ from ...numerics.eigen import dense
 from ...numerics.memory import require
 from ...problem import Fitted, Map, Posed, orientation_of
 from ...problem.extensions import GeodesicGram
-from ..base.reductions import Reduction, Sampled
+from ..base.graph_embedding import Reduction, Sampled
 from ..base.table import known_as, method
 from .isomap import Isomap, KeptGeodesics, geodesic_reductions, pose_geodesics
 

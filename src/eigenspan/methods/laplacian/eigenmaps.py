@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ..._parameters import attribute
 from ..._types import Array, Matrix
 from ...data import Sample, Sufficient
 from ...data.x import XKind
 from ...graphs import Affinity, NeighbourGraph, ProjectionWeights, Weights, affinity, check_weights_connect
-from ...problem import Fitted, Posed, Samples, UnitCovariance, pose
+from ...problem import Fitted, Form, Posed, Samples, UnitCovariance, pose
 from ...problem.extensions import Walk, rows_of_walk
 from ...problem.forms import counted, degree, laplacian
 from ..base.contract import Scale, features_of, points_of
@@ -135,29 +135,13 @@ class LaplacianEigenmaps(GraphEmbedding):
         return pose(basis, minimise=laplacian(W), scale=UnitCovariance(x.count)).having(affinity_=weighed)
 
 
-class _LocalityPreserving(GraphProjection):
-    """LPP and OLPP differ in their unit only.
-
-    Parameters
-    ----------
-    graph
-        ... ``"all"`` joins all pairs of points, O(n²D) in blocks: with ``weights=Powered("local", alpha)`` this is LPP*
-        [S2, §4.1].
-    unlabeled
-        ... It has no effect on graphs that do not use classes.
-    """
-
-    weights: ProjectionWeights | None = None
-
-    _orthogonal: ClassVar[bool] = False
-    _sums_suffice: ClassVar[Sufficient | None] = CLASS_AVERAGES
-
-    def _pose(self, sample: Sample) -> Posed:
-        basis = features_of(self, sample)
-        W = projection_weights(self, points_of(self, basis, sample), sample.y, self.weights)
-        unit: Any = "projection" if self._orthogonal else W.degree()
-        posed = pose(basis, minimise=W.laplacian(), unit=unit, ridge=self.ridge)
-        return posed.having(**graph_attribute(W.graph))
+def _projection(self: LPP | OLPP, sample: Sample) -> Posed:
+    """Pose the Laplacian over the features, under the degrees or over orthonormal axes."""
+    basis = features_of(self, sample)
+    W = projection_weights(self, points_of(self, basis, sample), sample.y, self.weights)
+    unit: Form | Literal["projection"] = "projection" if self._orthogonal else W.degree()
+    posed = pose(basis, minimise=W.laplacian(), unit=unit, ridge=self.ridge)
+    return posed.having(**graph_attribute(W.graph))
 
 
 @method("laplacian", "min L", "degree", NEIGHBOURS_AND_FEATURES, "S0 eq. 28")
@@ -170,7 +154,7 @@ class _LocalityPreserving(GraphProjection):
         "kernel='rbf'": "kernel LPP; KLPP; kernel locality preserving projections",
     },
 )
-class LPP(_LocalityPreserving):
+class LPP(GraphProjection):
     """Locality preserving projections.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T L X V) \\quad \\text{s.t. } V^T X^T D X V = I
@@ -187,6 +171,11 @@ class LPP(_LocalityPreserving):
     weights
         ... None means ``Heat()`` or, with ``graph="class"``, the class averages 1/n_k. The degrees D leave out the diagonal
         of ``"precomputed"`` weights.
+    graph
+        ... ``"all"`` joins all pairs of points, O(n²D) in blocks: with ``weights=Powered("local", alpha)`` this is LPP*
+        [S2, §4.1].
+    unlabeled
+        ... It has no effect on graphs that do not use classes.
 
     Examples
     --------
@@ -204,6 +193,12 @@ class LPP(_LocalityPreserving):
     He & Niyogi (2004); [S0] §4.3, §5.1, §8.3.
     """
 
+    weights: ProjectionWeights | None = None
+
+    _orthogonal: ClassVar[bool] = False
+    _sums_suffice: ClassVar[Sufficient | None] = CLASS_AVERAGES
+    _pose = _projection
+
 
 @method("laplacian", "min L", "projection", NEIGHBOURS_AND_FEATURES, "S0 eq. 36")
 @known_as(
@@ -214,7 +209,7 @@ class LPP(_LocalityPreserving):
         "kernel='rbf'": "kernel OLPP; kernel orthogonal LPP",
     },
 )
-class OLPP(_LocalityPreserving):
+class OLPP(GraphProjection):
     """Orthogonal locality preserving projections.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T L X V) \\quad \\text{s.t. } V^T V = I
@@ -227,6 +222,11 @@ class OLPP(_LocalityPreserving):
     ----------
     weights
         ... None means ``Heat()`` or, with ``graph="class"``, the class averages 1/n_k.
+    graph
+        ... ``"all"`` joins all pairs of points, O(n²D) in blocks: with ``weights=Powered("local", alpha)`` this is LPP*
+        [S2, §4.1].
+    unlabeled
+        ... It has no effect on graphs that do not use classes.
     ridge
         Has no effect under an orthogonal unit; accepted so that LPP and OLPP can be exchanged.
 
@@ -245,4 +245,8 @@ class OLPP(_LocalityPreserving):
     [S0] §4.5.
     """
 
+    weights: ProjectionWeights | None = None
+
     _orthogonal: ClassVar[bool] = True
+    _sums_suffice: ClassVar[Sufficient | None] = CLASS_AVERAGES
+    _pose = _projection

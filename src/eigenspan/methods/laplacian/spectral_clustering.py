@@ -20,8 +20,7 @@ from ...problem import Fitted, Spectrum, TraceProblem, diagonal, sign_of, solve,
 from ...problem.extensions import Walk, rows_of_walk
 from ...problem.forms import counted, degree, degrees, laplacian
 from ..base.contract import Reducer, Solving
-from ..base.graph_embedding import Graph, neighbours
-from ..base.reductions import Distinct, Neighbours, fit_reduced
+from ..base.graph_embedding import Distinct, Graph, Neighbours, fit_reduced, neighbours
 from ..base.table import SPARSE, known_as, method
 from .cluster_assignment import (
     Assigner,

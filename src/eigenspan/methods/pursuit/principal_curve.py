@@ -15,6 +15,7 @@ from ..._diagnostics import note, stage
 from ..._parameters import Count, Tolerance, TypeName, attribute
 from ..._types import Array, Matrix, TableLike
 from ...data import Input, Points, Sample, read_new
+from ...data.read import check_embedded
 from ...data.rows.storage import in_precision_of
 from ...errors import ConvergenceWarning, DimensionError, warn
 from ...numerics.eigen import dense
@@ -23,7 +24,7 @@ from ...numerics.polyline import nearest_on_polyline
 from ...numerics.threads import one_blas_thread
 from ...problem import Fitted, Map
 from ...problem.spectrum import orientation_of, sign_of
-from ..base.contract import Reducer, check_embedded
+from ..base.contract import Reducer
 from ..base.table import besides, known_as
 
 #: Degrees of freedom of each coordinate: 2 is a straight line.

@@ -19,9 +19,8 @@ from ...numerics.threads import threads_for
 from ...problem import Fitted
 from ...problem.dimension_rules import suggested_dimension
 from ..base.contract import ToldComponents
-from ..base.graph_embedding import GraphEmbedding, pair_distances
-from ..base.reductions import Sampled, fit_reduced
-from ..base.smooth_functions import distinct_rows, functions_of, on_axes_of, with_parameters_of
+from ..base.graph_embedding import GraphEmbedding, Sampled, fit_reduced, pair_distances
+from ..base.smooth_functions import distinct_rows, number_of_functions, on_axes_of, with_parameters_of
 from ..base.table import SPARSE, known_as, method
 from ..laplacian.eigenmaps import LaplacianEigenmaps
 from .lle import LLE
@@ -143,7 +142,7 @@ class ConformalEigenmaps(GraphEmbedding):
     def _fit_combination(self, sample: Sample) -> Fitted:
         """Fit the base method and combine its eigenvectors."""
         sample.x.refuse_one_place()
-        m = functions_of(distinct_rows(sample), self.n_eigenvectors, _EIGENVECTORS)
+        m = number_of_functions(distinct_rows(sample), self.n_eigenvectors, _EIGENVECTORS)
         _check_count(self.n_components, self.n_eigenvectors, m)
         fitted = self._eigenvectors(m)._fit(sample)
         Z = np.asarray(fitted.embedding)

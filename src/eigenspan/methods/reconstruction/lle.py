@@ -88,7 +88,7 @@ class LLE(GraphEmbedding):
         return pose(basis, minimise=reconstruction(W, x.masses), scale=UnitCovariance(x.count)).having(weights_=W)
 
 
-def _refuse_idle_policy(estimator: _NeighbourhoodPreserving) -> None:
+def _refuse_idle_policy(estimator: NPP) -> None:
     refuse_idle(estimator)
     whole = isinstance(estimator.graph, str) and estimator.graph in ("class", "all")
     if whole and estimator.disconnected != "keep":
@@ -96,67 +96,6 @@ def _refuse_idle_policy(estimator: _NeighbourhoodPreserving) -> None:
             f'disconnected="{estimator.disconnected}" does not apply to graph="{estimator.graph}", which joins whole classes or all '
             "points: leave it out, or use neighbours (n_neighbors=, KNN(...), Radius(...))."
         )
-
-
-class _NeighbourhoodPreserving(GraphProjection):
-    """Base class of NPP and ONPP, which differ in their unit, and in `skip_smallest`.
-
-    Parameters
-    ----------
-    graph
-        ... ``"all"`` joins all pairs of points, O(n²D) in blocks, with ``weights="heat"`` or ``"local"``.
-    weights
-        None means barycentric weights or, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` reconstructs a
-        point from its neighbours; with ``graph="class"`` these are all other points of its class (O(n_k⁴) for a class of
-        n_k points). Other weights average the neighbours.
-    reg
-        Ridge on the local Gram matrices, relative to their trace. It has no effect unless `weights` are barycentric.
-    disconnected
-        What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points
-        whose neighbours all lie in the same set): use the graph as it is, and warn if axes show these sets as single
-        points; add edges and warn; or raise an error.
-    unlabeled
-        ... It has no effect on graphs that do not use classes.
-    """
-
-    weights: NeighbourWeights | None = None
-    reg: NotNegative = 1e-3
-    disconnected: Literal["keep", "connect", "raise"] = "keep"
-
-    _unit: ClassVar[Literal["embedding", "projection"]]
-    _input: ClassVar[Input] = replace(GraphProjection._input, idle=_refuse_idle_policy)
-    _sums_suffice: ClassVar[Sufficient | None] = CLASS_AVERAGES
-
-    def _pose(self, sample: Sample) -> Posed:
-        basis = features_of(self, sample)
-        form, graph = self._reconstruction(points_of(self, basis, sample), sample.y)
-        posed = pose(basis, minimise=form, unit=self._unit, ridge=self.ridge).having(**graph_attribute(graph))
-        # A graph of the labels has a closed class for each label: there the axes are meant to separate them.
-        if graph is None or sample.y is not None or not self._barycentric():
-            return posed
-        return replace(posed, after=partial(_warn_of_class_axes, graph, type(self).__name__))
-
-    def _reconstruction(self, points: Matrix, y: Classes | None) -> tuple[Form, NeighbourGraph | None]:
-        """Return the form of the chosen weights. None means barycentric ones; for the class graph, class averages."""
-        if not self._barycentric():
-            W = projection_weights(self, points, y, self.weights)
-            return W.reconstruction(), W.graph
-        if isinstance(self.graph, str) and self.graph == "all":
-            names = " or ".join(f'"{name}"' for name in pair_rule_names())
-            raise GraphError(
-                f'{type(self).__name__}(graph="all") needs weights that decrease with distance, such as weights={names}: barycentric '
-                "weights over all other points are not determined. Use one of these, or a neighbour graph."
-            )
-        graph = projection_graph(self, points, y)
-        form, graph = projection_form(self.disconnected, graph, partial(_rebuilding, points, self.reg))
-        if self.reg == 0:
-            _warn_of_exact_weights(form, points, type(self).__name__)
-        return form, graph
-
-    def _barycentric(self) -> bool:
-        if self.weights is None:
-            return not by_class(self)
-        return isinstance(self.weights, str) and self.weights == "barycentric"
 
 
 def _rebuilding(points: Matrix, reg: float, graph: NeighbourGraph) -> Form:
@@ -200,7 +139,7 @@ def _warn_of_class_axes(graph: NeighbourGraph, name: str, fitted: Fitted) -> Fit
     "neighbourhood preserving embedding; linear LLE",
     {"graph='class'": "supervised NPP; supervised NPE", "kernel='rbf'": "kernel NPP; kernel NPE"},
 )
-class NPP(_NeighbourhoodPreserving):
+class NPP(GraphProjection):
     """Neighbourhood preserving projections (also known as NPE).
 
     .. math:: \\min_V \\lVert X V - W X V \\rVert_F^2 \\quad \\text{s.t. } V^T X^T X V = I
@@ -210,6 +149,23 @@ class NPP(_NeighbourhoodPreserving):
 
     Cost: neighbours, O(n(k²D + k³)) for the weights, O(nD² + D³) for the rest. The class graph needs no neighbours: for D < n it is one
     pass over X, which may be a `numpy.memmap`, as `LDA`.
+
+    Parameters
+    ----------
+    graph
+        ... ``"all"`` joins all pairs of points, O(n²D) in blocks, with ``weights="heat"`` or ``"local"``.
+    weights
+        None means barycentric weights or, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` reconstructs a
+        point from its neighbours; with ``graph="class"`` these are all other points of its class (O(n_k⁴) for a class of
+        n_k points). Other weights average the neighbours.
+    reg
+        Ridge on the local Gram matrices, relative to their trace. It has no effect unless `weights` are barycentric.
+    disconnected
+        What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points
+        whose neighbours all lie in the same set): use the graph as it is, and warn if axes show these sets as single
+        points; add edges and warn; or raise an error.
+    unlabeled
+        ... It has no effect on graphs that do not use classes.
 
     Examples
     --------
@@ -224,7 +180,44 @@ class NPP(_NeighbourhoodPreserving):
     He et al. (2005); [S0] §4.5, §5.1, §8.
     """
 
+    weights: NeighbourWeights | None = None
+    reg: NotNegative = 1e-3
+    disconnected: Literal["keep", "connect", "raise"] = "keep"
+
     _unit: ClassVar[Literal["embedding", "projection"]] = "embedding"
+    _input: ClassVar[Input] = replace(GraphProjection._input, idle=_refuse_idle_policy)
+    _sums_suffice: ClassVar[Sufficient | None] = CLASS_AVERAGES
+
+    def _pose(self, sample: Sample) -> Posed:
+        basis = features_of(self, sample)
+        form, graph = self._reconstruction(points_of(self, basis, sample), sample.y)
+        posed = pose(basis, minimise=form, unit=self._unit, ridge=self.ridge).having(**graph_attribute(graph))
+        # A graph of the labels has a closed class for each label: there the axes are meant to separate them.
+        if graph is None or sample.y is not None or not self._barycentric():
+            return posed
+        return replace(posed, after=partial(_warn_of_class_axes, graph, type(self).__name__))
+
+    def _reconstruction(self, points: Matrix, y: Classes | None) -> tuple[Form, NeighbourGraph | None]:
+        """Return the form of the chosen weights. None means barycentric ones; for the class graph, class averages."""
+        if not self._barycentric():
+            W = projection_weights(self, points, y, self.weights)
+            return W.reconstruction(), W.graph
+        if isinstance(self.graph, str) and self.graph == "all":
+            names = " or ".join(f'"{name}"' for name in pair_rule_names())
+            raise GraphError(
+                f'{type(self).__name__}(graph="all") needs weights that decrease with distance, such as weights={names}: barycentric '
+                "weights over all other points are not determined. Use one of these, or a neighbour graph."
+            )
+        graph = projection_graph(self, points, y)
+        form, graph = projection_form(self.disconnected, graph, partial(_rebuilding, points, self.reg))
+        if self.reg == 0:
+            _warn_of_exact_weights(form, points, type(self).__name__)
+        return form, graph
+
+    def _barycentric(self) -> bool:
+        if self.weights is None:
+            return not by_class(self)
+        return isinstance(self.weights, str) and self.weights == "barycentric"
 
 
 @method("reconstruction", "min (I−W)ᵀ(I−W)", "projection", NEIGHBOURS_AND_FEATURES, "S0 eq. 32")
@@ -236,7 +229,7 @@ class NPP(_NeighbourhoodPreserving):
         "kernel='rbf'": "kernel ONPP; KONPP; kernel orthogonal neighbourhood preserving projections",
     },
 )
-class ONPP(_NeighbourhoodPreserving):
+class ONPP(NPP):
     """Orthogonal neighbourhood preserving projections.
 
     .. math:: \\min_V \\lVert X V - W X V \\rVert_F^2 \\quad \\text{s.t. } V^T V = I

@@ -25,8 +25,7 @@ from ...numerics.threads import threads
 from ...problem import Fitted, Form, Map, Posed, Samples, TraceProblem, diagonal, pose, solve, spectral_attributes
 from ...problem.spectrum import warn_if_collapsed, warn_if_localised
 from ..base.contract import Reducer, axes
-from ..base.graph_embedding import GraphEmbedding, barycentric
-from ..base.reductions import Connected, Distinct, Neighbours, fit_posed, fit_reduced
+from ..base.graph_embedding import Connected, Distinct, GraphEmbedding, Neighbours, barycentric, fit_posed, fit_reduced
 from ..base.table import SPARSE, besides, known_as
 from ..distances.isomap import Isomap, LandmarkIsomap
 from ..unfolding import Unfolding

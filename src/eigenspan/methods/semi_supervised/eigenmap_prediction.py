@@ -20,7 +20,7 @@ from ...problem import Fitted
 from ..base.contract import Components
 from ..base.smooth_functions import distinct_rows, with_parameters_of
 from ..base.table import SPARSE, besides, known_as
-from ..discriminant.classifier import ScoredClassifier
+from ..discriminant.lda import ScoredClassifier
 from ..laplacian.eigenmaps import LaplacianEigenmaps
 
 #: Default number of functions per labelled point.

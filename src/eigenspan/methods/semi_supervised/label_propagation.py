@@ -21,12 +21,11 @@ from ...graphs import ProjectionWeights, class_indicator
 from ...numerics.eigen import dense
 from ...numerics.eigen.linear_systems import solve_by_products
 from ...numerics.memory import require
-from ...problem import Features, Form, Posed, TraceRatio, diagonal, pose, with_ridge
+from ...problem import AxisWeights, Features, Form, Posed, TraceRatio, diagonal, pose, with_ridge
 from ...problem.forms import between, centring, total
-from ..base.contract import Components, FeatureReducer, features_of, points_of
+from ..base.contract import Components, FeatureReducer, bounded, features_of, points_of
 from ..base.graph_projection import GraphProjection, graph_attribute, projection_weights
 from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
-from ..discriminant.label_kernels import LabelledProjection, bounded
 from ..discriminant.pair_costs import AxisRule, RatioWeights
 
 _Trust = Annotated[float, Interval(Real, 0, 1, closed="right")]
@@ -38,7 +37,7 @@ _Trust = Annotated[float, Interval(Real, 0, 1, closed="right")]
     "CCCP; concave-convex procedure; constrained concave-convex procedure; LDA with unknown labels; "
     "transductive discriminant analysis",
 )
-class SDACCCP(LabelledProjection):
+class SDACCCP(FeatureReducer):
     """Semi-supervised discriminant analysis that finds the missing labels by the concave–convex procedure.
 
     .. math:: \\max_{\\text{labels of unlabelled points}} \\operatorname{tr}\\bigl((S_T + \\varepsilon I)^{-1} S_B\\bigr)
@@ -52,6 +51,8 @@ class SDACCCP(LabelledProjection):
 
     Parameters
     ----------
+    n_components
+        Number of directions. None means c − 1, the maximum for c classes.
     threshold
         Posterior above which an estimated label counts: 0 uses all of them; 1 uses none, which is LDA of the labelled
         points.
@@ -72,6 +73,8 @@ class SDACCCP(LabelledProjection):
         The criterion at the beginning of each step.
     n_iter_ : int
         Number of steps, the last of which changes nothing.
+    classes_ : ndarray
+        The class labels.
 
     Examples
     --------
@@ -89,14 +92,19 @@ class SDACCCP(LabelledProjection):
     Zhang & Yeung (2008), Semi-supervised discriminant analysis via CCCP; [S0] §6.1.
     """
 
+    n_components: Components | None = parameter(default=None, kw_only=False)
     threshold: Share = 0.9
     max_iter: Count = 100
     unlabeled: Marker = -1
+    axes: AxisRule = "unit"
 
+    classes_: NDArray[Any] = attribute()
     transduction_: NDArray[Any] = attribute()
     confidence_: Array = attribute()
     criterion_: Array = attribute()
     n_iter_: int = attribute()
+
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
 
     def _pose(self, sample: Sample) -> Posed:
         given, c = sample.y.codes, sample.y.count
@@ -111,7 +119,8 @@ class SDACCCP(LabelledProjection):
         codes = np.where(sure, found, -1)
         learnt: dict[str, Any] = {"criterion_": np.array(criterion), "n_iter_": len(criterion)}
         learnt |= {"transduction_": sample.y.names[found], "confidence_": confidence}
-        posed = pose(basis, maximise=between(codes), unit=total(codes), ridge=self.ridge, scale=self._scale)
+        scale = AxisWeights(self.axes, signed=False)
+        posed = pose(basis, maximise=between(codes), unit=total(codes), ridge=self.ridge, scale=scale)
         return replace(posed, axes=d).having(**learnt)
 
     def _whitened(self, basis: Features) -> Array:

@@ -12,12 +12,12 @@ from ..._types import Matrix
 from ...data import Classes, Input, Sample, Sufficient
 from ...data.y import ClassLabels
 from ...graphs.weights.rules import ClassWeights
-from ...problem import AxisWeights, Features, Form, Posed, pose
+from ...problem import AxisWeights, Form, Posed, pose
 from ...problem.forms import between, centring, laplacian, local_fisher, within
 from ..base.contract import FeatureReducer, features_of
-from ..base.streaming import LabelledStreaming, over_given_graph, ways_to_stay
+from ..base.graph_projection import over_given_graph, ways_to_stay
+from ..base.streaming import labelled_partial_fit
 from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
-from ..discriminant.lda import check_spread
 from ..discriminant.pair_costs import (
     LFDA,
     AxisRule,
@@ -71,7 +71,7 @@ class SSLFDA(SemiSupervised, LFDA):
     "maximal margin criterion; difference of scatters; scatter difference",
     {"kernel='rbf'": "kernel MMC; kernel maximum margin criterion"},
 )
-class MMC(LabelledStreaming, CostProjection):
+class MMC(CostProjection):
     """Maximum margin criterion, supervised or semi-supervised.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T (S_B - w S_W) V) \\quad \\text{s.t. } V^T V = I
@@ -109,10 +109,9 @@ class MMC(LabelledStreaming, CostProjection):
 
     _input: ClassVar[Input] = replace(CostProjection._input, blocks=over_given_graph, instead=ways_to_stay)
     _sums_suffice: ClassVar[Sufficient | None] = {"kernel": None, "reduce": None, "gamma": 0}
+    _of_means: ClassVar[bool] = True
 
-    def _check_rows(self, basis: Features, sample: Sample) -> None:
-        if not self.gamma:
-            check_spread(self, basis, sample)
+    partial_fit = labelled_partial_fit
 
     def _labelled(self, points: Matrix, y: Classes) -> tuple[Form, None]:
         return self.weight * within(y) - between(y), None
@@ -148,7 +147,7 @@ class SSMMC(SemiSupervised, MMC):
     "semi-supervised FDA; semi-supervised LDA; semi-supervised Fisher discriminant",
     {"kernel='rbf'": "kernel SS-FDA"},
 )
-class SSFDA(LabelledStreaming, SemiSupervised):
+class SSFDA(SemiSupervised):
     """Semi-supervised Fisher discriminant analysis.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T (\\gamma X^T L^u X - S_B) V) \\quad \\text{s.t. } V^T S_W V = I
@@ -175,7 +174,9 @@ class SSFDA(LabelledStreaming, SemiSupervised):
 
     _input: ClassVar[Input] = MMC._input
     _sums_suffice: ClassVar[Sufficient | None] = MMC._sums_suffice
-    _check_rows = MMC._check_rows
+
+    partial_fit = labelled_partial_fit
+    _of_means: ClassVar[bool] = True
 
     def _labelled(self, points: Matrix, y: Classes) -> tuple[Form, Form]:
         return -between(y), within(y)

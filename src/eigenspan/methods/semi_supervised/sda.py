@@ -14,12 +14,10 @@ from ...data.y import ClassLabels
 from ...graphs import ProjectionWeights
 from ...problem import AxisWeights, Posed, pose
 from ...problem.forms import between, total
-from ..base.contract import Components, FeatureReducer, features_of, points_of
-from ..base.graph_projection import GraphProjection, graph_attribute, projection_weights
-from ..base.streaming import LabelledStreaming, over_given_graph, ways_to_stay
+from ..base.contract import Components, FeatureReducer, bounded, check_spread, features_of, points_of
+from ..base.graph_projection import GraphProjection, graph_attribute, over_given_graph, projection_weights, ways_to_stay
+from ..base.streaming import labelled_partial_fit
 from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
-from ..discriminant.label_kernels import bounded
-from ..discriminant.lda import check_spread
 from ..discriminant.pair_costs import AxisRule
 
 Array = NDArray[np.float64]
@@ -35,7 +33,7 @@ Array = NDArray[np.float64]
         "weights=PathSimilarity()": "semi-supervised discriminant analysis using robust path-based similarity",
     },
 )
-class SDA(LabelledStreaming, GraphProjection):
+class SDA(GraphProjection):
     """Semi-supervised discriminant analysis.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T S_B V) \\quad \\text{s.t. } V^T (S_T + \\mu X^T L X + \\varepsilon I) V = I
@@ -90,6 +88,8 @@ class SDA(LabelledStreaming, GraphProjection):
         FeatureReducer._input, y=ClassLabels(), blocks=over_given_graph, instead=ways_to_stay
     )
     _sums_suffice: ClassVar[Sufficient | None] = {"kernel": None, "reduce": None, "mu": 0}
+
+    partial_fit = labelled_partial_fit
 
     def _pose(self, sample: Sample) -> Posed:
         basis, y = features_of(self, sample), sample.y

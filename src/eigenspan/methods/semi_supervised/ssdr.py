@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from ..._parameters import ArrayLike, Marker, NotNegative, parameter
+from ..._parameters import ArrayLike, Marker, NotNegative, attribute, parameter
 from ..._types import Index
 from ...data import Classes, Input, Points, Sample
 from ...data.y import ClassLabels
 from ...errors import LabelError
-from ...problem import Form, Posed, pose
+from ...problem import AxisWeights, Form, Posed, pose
 from ...problem.forms import every_pair, laplacian, other_class, same_class
-from ..base.contract import Components, FeatureReducer, features_of
+from ..base.contract import Components, FeatureReducer, bounded, features_of
 from ..base.table import known_as, method
-from ..discriminant.label_kernels import LabelledProjection, bounded
+from ..discriminant.pair_costs import AxisRule
 
 
 def _labels_unless_linked(estimator: SSDR) -> ClassLabels:
@@ -29,7 +30,7 @@ def _labels_unless_linked(estimator: SSDR) -> ClassLabels:
     "Semi-supervised dimensionality reduction",
     "semi-supervised dimension reduction; pairwise constraints; side information; must-link and cannot-link constraints",
 )
-class SSDR(LabelledProjection):
+class SSDR(FeatureReducer):
     """Semi-supervised dimensionality reduction from labels or from pairs.
 
     .. math:: \\max_V \\tfrac{1}{2 n^2} \\sum_{i,j} \\|V^T(x_i - x_j)\\|^2 + \\tfrac{\\alpha}{2 n_C} \\sum_{C} \\|V^T(x_i - x_j)\\|^2
@@ -88,6 +89,9 @@ class SSDR(LabelledProjection):
     cannot_link: ArrayLike | None = None
     normalise: bool = True
     unlabeled: Marker = -1
+    axes: AxisRule = "unit"
+
+    classes_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_unless_linked)
 
@@ -95,7 +99,8 @@ class SSDR(LabelledProjection):
         costs = self._costs(sample.y.codes)
         basis = features_of(self, sample)
         bounded(self.n_components, basis, basis.dim, None)
-        return pose(basis, maximise=laplacian(costs), unit="projection", scale=self._scale)
+        scale = AxisWeights(self.axes, signed=False)
+        return pose(basis, maximise=laplacian(costs), unit="projection", scale=scale)
 
     def _costs(self, codes: Index) -> Form:
         """Return the weights of all pairs: 1/n² for each, more for those that must differ, less for those that belong together."""

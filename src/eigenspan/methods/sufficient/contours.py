@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ...numerics.eigen import dense
 from ...problem import Posed
 from ...problem.spectrum import seed_of
 from ..base.table import known_as, method
-from .inverse_regression import InverseRegression, SlicedRegression, Spherical, spherical_rows
+from .inverse_regression import Inverse, InverseRegression, Spherical, spherical_rows
 from .response_slices import Response, check_slices, slice_moments, table_of
 from .sir import directional_matrix, means_matrix, slice_means
 
@@ -30,6 +30,17 @@ _EQUAL = 1e-10
 _FLAT, _LEAST = 1e-10, 0.01
 #: Difference of log-likelihoods per row that counts as none, and sine of the angle from which subspaces count as different.
 _SAME_COST, _OTHER_SPAN = 1e-9, 1e-2
+
+
+def _contour_matrix(estimator: ContourRegression, W: Array, response: Response) -> Array:
+    if estimator.form == "general":
+        U = estimator._along_lines(W, response.values)
+        F = U.T @ U / len(U)
+    elif response.classes:
+        F = 2 * np.tensordot(response.shares, slice_moments(W, response).covariances, 1)
+    else:
+        F = _near_in_order(W, response.values[:, 0], estimator.contour)
+    return np.eye(W.shape[1]) - F / 2
 
 
 @method("sufficient", "min Cov[z − z′ | one contour]", "covariance", "pairs n D", "S3 §3.9.3", "gcr", "scr")
@@ -90,15 +101,7 @@ class ContourRegression(InverseRegression):
     tube: Tolerance = 0.05
     n_pairs: Count = 5000
 
-    def _matrix(self, W: Array, response: Response) -> Array:
-        if self.form == "general":
-            U = self._along_lines(W, response.values)
-            F = U.T @ U / len(U)
-        elif response.classes:
-            F = 2 * np.tensordot(response.shares, slice_moments(W, response).covariances, 1)
-        else:
-            F = _near_in_order(W, response.values[:, 0], self.contour)
-        return np.eye(W.shape[1]) - F / 2
+    _inverse: ClassVar[Inverse] = Inverse(_contour_matrix)
 
     def _along_lines(self, W: Array, Y: Array) -> Array:
         """Return differences of the pairs for which the response varies least near the line through both points."""
@@ -152,9 +155,13 @@ def _near_in_order(W: Array, y: Array, share: float) -> Array:
     return 2 * dense.symmetric(G) / max(degrees.sum() - m, 1.0)
 
 
+def _average_matrix(estimator: LAD, W: Array, response: Response) -> Array:
+    return _Likelihood.of(W, [response], estimator.shrinkage).average
+
+
 @method("sufficient", "min Σ p_h log det Cov[z | slice]", "covariance", "n D² + slices D² d a step", "S3 §3.9.3", "lad")
 @known_as("Likelihood-acquired directions", "maximum likelihood sufficient dimension reduction")
-class LAD(SlicedRegression):
+class LAD(InverseRegression):
     """Likelihood-acquired directions.
 
     .. math:: \\min_V \\sum_h p_h \\log\\det(V^T \\Sigma_h V) \\quad \\text{s.t. } V^T \\Sigma V = I
@@ -196,8 +203,11 @@ class LAD(SlicedRegression):
     """
 
     shrinkage: Share | Literal["auto"] = "auto"
+    n_slices: Count | None = None
 
     log_likelihood_gain_: float = attribute()
+
+    _inverse: ClassVar[Inverse] = Inverse(_average_matrix)
 
     def _pose(self, sample: Sample[Points, Classes | Numbers]) -> Posed:
         responses, seen = self._responses(sample), spherical_rows(self, sample)
@@ -211,9 +221,6 @@ class LAD(SlicedRegression):
             V, cost = likelihood.best(d)
         M = V @ (V.T @ likelihood.average @ V) @ V.T
         return self._posed(seen, M, d, tests).having(log_likelihood_gain_=-cost / 2)
-
-    def _matrix(self, W: Array, response: Response) -> Array:
-        return _Likelihood.of(W, [response], self.shrinkage).average
 
     def _has_theory(self, seen: Spherical, likelihood: _Likelihood) -> bool:
         asked = self.n_components == "test" and not self.n_permutations

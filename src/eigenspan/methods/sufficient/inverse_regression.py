@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Tolerance, Whole, attribute, parameter
+from ..._parameters import Tolerance, Whole, attribute, parameter
 from ..._types import Array, Index
-from ...data import Classes, Input, Numbers, Points, Sample, Sufficient
-from ...data.rows.dask_rows import LazyRows
+from ...data import Classes, Input, LazyRows, Numbers, Points, Sample, Sufficient
 from ...data.rows.moments import Moments
 from ...data.y import Responses
 from ...errors import InputError, PrecisionWarning, RidgeWarning, warn
@@ -26,23 +25,26 @@ from ...numerics.memory import require
 from ...problem import Features, Form, Map, Posed, Raw, TraceProblem, with_ridge
 from ...problem.forms import centring
 from ...problem.spectrum import seed_of
-from ..base.contract import Components, FeatureReducer, features_of
-from ..discriminant.label_kernels import bounded
-from .distributed_slices import SlicedRows, SliceSums, sliced
+from ..base.contract import Components, FeatureReducer, bounded, features_of
 from .response_slices import (
     Response,
+    SlicedRows,
     SliceMoments,
     Slices,
+    SliceSums,
     check_slices,
     direction_p_values,
     directions_by,
     responses_of,
     slice_moments,
+    sliced,
     table_of,
 )
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from .sir import SAVE, DirectionalRegression
 
 #: Ridge, relative to the mean variance, of data with no more rows than dimensions.
 _RIDGE = 0.01
@@ -125,7 +127,7 @@ def in_coordinates(rows: LazyRows, T: Array, origin: Array) -> LazyRows:
     return rows.map(Map(Raw(), T, offset=origin), T.shape[1])
 
 
-def spherical_slices(estimator: SlicedRegression, sample: Sample) -> tuple[Spherical, SliceMoments]:
+def spherical_slices(estimator: SAVE | DirectionalRegression, sample: Sample) -> tuple[Spherical, SliceMoments]:
     """Return spherical coordinates and slice moments of Dask rows, in one pass once the slices are known."""
     y = sliced(sample.y, estimator.n_slices, type(estimator).__name__)
     rows = sample.x.values
@@ -146,8 +148,29 @@ def spherical_slices(estimator: SlicedRegression, sample: Sample) -> tuple[Spher
 BY_SLICES: Sufficient = {"kernel": None, "reduce": None, "n_permutations": 0}
 
 
+@dataclass(frozen=True)
+class Inverse:
+    """The matrix M of a method.
+
+    Attributes
+    ----------
+    of_rows : callable
+        ``(estimator, W, response)``: M over the spherical rows W.
+    from_sums : callable or None
+        ``(estimator, sample)``: spherical coordinates, moments by slice over them, and M, from statistics of the rows; None if M
+        needs the rows themselves.
+    chi2 : callable or None
+        ``(M, response, moments)``: statistics of the hypotheses of d = 0, 1, … directions and their degrees of freedom; None if
+        these are unknown. ``moments()`` returns the moments.
+    """
+
+    of_rows: Callable[[Any, Array, Response], Array]
+    from_sums: Callable[[Any, Sample], tuple[Spherical, SliceMoments, Array]] | None = None
+    chi2: Callable[[Array, Slices, Callable[[], SliceMoments]], tuple[Array, Index]] | None = None
+
+
 class InverseRegression(FeatureReducer):
-    """Base of methods that define M by ``_matrix(W, response)``, and the distribution of its eigenvalues under the hypotheses.
+    """Base of methods that declare M as `_inverse`, with the distribution of its eigenvalues under the hypotheses.
 
     Parameters
     ----------
@@ -181,6 +204,7 @@ class InverseRegression(FeatureReducer):
     classes_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=Responses())
+    _inverse: ClassVar[Inverse]
 
     @property
     def order_tests_(self) -> Any:
@@ -192,17 +216,9 @@ class InverseRegression(FeatureReducer):
             raise AttributeError(f"This {type(self).__name__} has no order_tests_: it is not fitted, or tests nothing.")
         return table_of(*vars(self)["_order_tests_"].T)
 
-    def _matrix(self, W: Array, response: Response) -> Array:
-        """Return M over the spherical rows W."""
-        raise NotImplementedError
-
     def _most(self, slices: list[int], dim: int) -> tuple[int, str | None]:
         """Return the largest number of directions of M for these numbers of slices, and the reason for messages."""
         return dim, None
-
-    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Array, Index] | None:
-        """Return statistics of the hypotheses of d = 0, 1, … directions and their degrees of freedom; None if these are unknown."""
-        return None
 
     def _responses(self, sample: Sample) -> list[Response]:
         """Return the responses, sliced."""
@@ -211,22 +227,15 @@ class InverseRegression(FeatureReducer):
     def _pose(self, sample: Sample[Points, Classes | Numbers]) -> Posed:
         responses: Sequence[Slices]
         if sample.x.lazy or isinstance(sample.y, SlicedRows):
-            seen, slices = self._from_sums(sample)
-            responses, M = [slices], self._of_slices(slices)
+            assert self._inverse.from_sums is not None
+            seen, slices, M = self._inverse.from_sums(self, sample)
+            responses = [slices]
         else:
             responses, seen = self._responses(sample), spherical_rows(self, sample)
             with stage("inverse moments"):
                 M = self._pooled(seen.rows, responses)
         tests = self._tests(seen, responses, M)
         return self._posed(seen, M, self._wanted(seen, [response.count for response in responses], tests), tests)
-
-    def _from_sums(self, sample: Sample) -> tuple[Spherical, SliceMoments]:
-        """Return spherical coordinates and slice moments from statistics of the rows."""
-        raise NotImplementedError
-
-    def _of_slices(self, slices: SliceMoments) -> Array:
-        """Return M from moments of the spherical rows."""
-        raise NotImplementedError
 
     def _wanted(self, seen: Spherical, slices: list[int], tests: DataFrame | None) -> int:
         """Return the number of axes: as given, as many as there are, or by the tests."""
@@ -246,14 +255,14 @@ class InverseRegression(FeatureReducer):
 
     def _pooled(self, W: Array, responses: Sequence[Any]) -> Array:
         """Return the mean of M over the responses."""
-        return np.mean([self._matrix(W, response) for response in responses], axis=0)
+        return np.mean([self._inverse.of_rows(self, W, response) for response in responses], axis=0)
 
     def _tests(self, seen: Spherical, responses: Sequence[Any], M: Array) -> DataFrame | None:
         """Return chi-square tests if they are valid and no permutations are asked for, else tests by permutations, if any."""
         moments = partial(slice_moments, seen.rows, responses[0]) if seen.rows is not None else lambda: responses[0]
-        known = self._chi2(M, responses[0], moments) if seen.plain and len(responses) == 1 else None
-        if known is not None and not self.n_permutations:
-            return table_of(*known)
+        chi2 = self._inverse.chi2 if seen.plain and len(responses) == 1 else None
+        if chi2 is not None and not self.n_permutations:
+            return table_of(*chi2(M, responses[0], moments))
         times = self.n_permutations or (_PERMUTATIONS if self.n_components == "test" else 0)
         if not times:
             return None
@@ -281,31 +290,20 @@ def _warn_of_ridge_axes(W: Array, M: Array, d: int) -> None:
         )
 
 
-class SlicedRegression(InverseRegression):
-    """Methods that compare slices of the response.
+def compared(
+    of_moments: Callable[[SliceMoments], Array],
+    chi2: Callable[[Array, Slices, Callable[[], SliceMoments]], tuple[Array, Index]] | None = None,
+) -> Inverse:
+    """Return the matrix of a method that needs only means and covariances of the slices, and so only sums over the rows of each."""
 
-    Parameters
-    ----------
-    n_slices
-        Number of slices of a numeric response, with nearly equal numbers of rows. If the response has fewer distinct
-        values, each value is a slice. None means ten, or fewer if slices would have fewer than ten rows each. A response of
-        up to ten values that repeat is always sliced by value; text, categories and booleans are sliced by class.
-    """
+    def of_rows(estimator: InverseRegression, W: Array, response: Response) -> Array:
+        check_slices(response, type(estimator).__name__, covariances=True)
+        return of_moments(slice_moments(W, response))
 
-    n_slices: Count | None = None
-
-
-class ComparedSlices(SlicedRegression):
-    """Base of methods that need only means and covariances of the slices, and so only sums over the rows of each slice."""
-
-    _sums_suffice: ClassVar[Sufficient | None] = BY_SLICES
-
-    def _matrix(self, W: Array, response: Response) -> Array:
-        check_slices(response, type(self).__name__, covariances=True)
-        return self._of_slices(slice_moments(W, response))
-
-    def _from_sums(self, sample: Sample) -> tuple[Spherical, SliceMoments]:
+    def from_sums(estimator: Any, sample: Sample) -> tuple[Spherical, SliceMoments, Array]:
         with stage("moments"):
-            seen, slices = spherical_slices(self, sample)
-        check_slices(slices, type(self).__name__, covariances=True)
-        return seen, slices
+            seen, slices = spherical_slices(estimator, sample)
+        check_slices(slices, type(estimator).__name__, covariances=True)
+        return seen, slices, of_moments(slices)
+
+    return Inverse(of_rows, from_sums=from_sums, chi2=chi2)

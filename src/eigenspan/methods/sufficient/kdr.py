@@ -23,9 +23,8 @@ from ...numerics.descent.stiefel import Descent, minimise_on_stiefel, retract
 from ...numerics.eigen import dense
 from ...problem import Features, Form, Posed, TraceProblem, solve
 from ...problem.spectrum import seed_of
-from ..base.contract import LandmarkRows, LinearReducer
+from ..base.contract import LandmarkRows, SpectralReducer, bounded, to_inputs
 from ..base.table import known_as, method
-from ..discriminant.label_kernels import bounded
 from .conditional_covariance import Regression, median_distance, response_features
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def default_eps(n: int) -> float:
     return float(2e-3 * n ** (-1 / 3))
 
 
-class KernelSufficient(LinearReducer):
+class KernelSufficient(SpectralReducer):
     """Base of `GradientKDR` and `KDR`: whitened points, features of the response, and the regression between them.
 
     Parameters
@@ -81,6 +80,10 @@ class KernelSufficient(LinearReducer):
     ----------
     classes_ : ndarray
         The class labels, if y holds classes.
+    components_ : ndarray of shape (n_components, n_features)
+        Axes in the input space.
+    mean_ : ndarray of shape (n_features,)
+        The point of the input space that is mapped to the origin of the embedding.
     """
 
     labels: Literal["auto", "delta", "rbf"] = "auto"
@@ -92,8 +95,13 @@ class KernelSufficient(LinearReducer):
     whiten: bool = True
     ridge: NotNegative | None = None
     verbose: Verbose = 0
+    reduce: Count | None = None
 
     classes_: NDArray[Any] = attribute()
+    components_: Array = attribute()
+    mean_: Array = attribute()
+
+    inverse_transform = to_inputs
 
     _input: ClassVar[Input] = Input(sparse=True, linear=True, y=read_response)
 

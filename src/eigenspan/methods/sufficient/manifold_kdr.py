@@ -18,7 +18,7 @@ from ...numerics.sdp.spectrahedron import Minimum, minimise_on_spectrahedron
 from ...problem import Fitted
 from ..base.contract import Components
 from ..base.graph_embedding import GraphEmbedding
-from ..base.smooth_functions import distinct_rows, functions_of, on_axes_of, with_parameters_of
+from ..base.smooth_functions import distinct_rows, number_of_functions, on_axes_of, with_parameters_of
 from ..base.table import SPARSE, known_as, method
 from ..laplacian.eigenmaps import LaplacianEigenmaps
 from .conditional_covariance import response_features
@@ -122,7 +122,7 @@ class ManifoldKDR(GraphEmbedding):
 
     def _fit(self, sample: Sample) -> Fitted:
         n = distinct_rows(sample, self)
-        count = functions_of(n, self.n_functions, _FUNCTIONS)
+        count = number_of_functions(n, self.n_functions, _FUNCTIONS)
         scaled = {"n_components": count, "scale": "unit-variance"}
         fitted = with_parameters_of(self, LaplacianEigenmaps, **scaled)._fit(sample)
         U, known = np.asarray(fitted.embedding), sample.y.known

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from ..._compat import available_if, fit_context
-from ..._parameters import attribute
+from ..._parameters import Count, attribute
 from ..._types import Array, Index, TableLike, VectorLike
 from ...data import LazyClasses, Sample, Sufficient
 from ...data.y import names_classes, read_numbers
@@ -19,15 +18,58 @@ from ...errors import DimensionError, LabelError
 from ...graphs.class_graphs import slices
 from ...numerics.eigen import dense
 from ...problem import Fitted
-from ..base.contract import features_of
-from ..base.streaming import LabelledStreaming, from_sums, read_block
+from ..base.contract import bounded, features_of
+from ..base.streaming import Streaming, add_labelled_rows, adding, go_on, read_block
 from ..base.table import known_as, method
-from ..discriminant.label_kernels import bounded
-from .distributed_slices import LazySlices, SlicedRows, sliced
-from .inverse_regression import BY_SLICES, ComparedSlices, SlicedRegression, Spherical, in_sphere
-from .response_slices import Response, SliceMoments, Slices, check_slices, responses_of
+from .inverse_regression import BY_SLICES, Inverse, InverseRegression, Spherical, compared, in_sphere
+from .response_slices import LazySlices, Response, SlicedRows, SliceMoments, Slices, check_slices, responses_of, sliced
 
 _TWO_KINDS = "The response was one of {} before and is one of {} now: give all parts the same way."
+
+
+def slice_means(W: Array, response: Response) -> SliceMoments:
+    """Return the means of the rows W in each slice."""
+    sums = np.zeros((response.count, W.shape[1]))
+    np.add.at(sums, response.codes, W)
+    return SliceMoments(response.counts, sums / response.counts[:, None], np.empty(0))
+
+
+def means_matrix(slices: SliceMoments) -> Array:
+    """Return the matrix M of sliced inverse regression."""
+    return (slices.means.T * slices.shares) @ slices.means
+
+
+def _means_chi2(M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Array, Index]:
+    """Return the statistics and degrees of freedom of Li's test for normal X."""
+    m, h = response.counts.sum(), response.count
+    d = np.arange(min(len(M), h - 1))
+    return m * np.cumsum(dense.eigenvalues(M))[::-1][d], (len(M) - d) * (h - 1 - d)
+
+
+def _of_means(estimator: SIR, W: Array, response: Response) -> Array:
+    check_slices(response, "SIR", covariances=False)
+    return means_matrix(slice_means(W, response))
+
+
+def _moments_from_sums(estimator: SIR, sample: Sample) -> tuple[Spherical, SliceMoments, Array]:
+    """Return spherical coordinates, slice means and M from the moments of the slices."""
+    basis, sums = features_of(estimator, sample), sample.sums
+    bounded(None, basis, 1, None)
+    if estimator.n_components == "test" and estimator.ridge is None and basis.dim >= sums.n - 1:
+        raise DimensionError(f"{sums.n} rows span {basis.dim} dimensions: the test of directions needs more rows.")
+    seen, T = in_sphere(estimator, basis, basis.scatters.everyone, sums.n, not sums.rest.n)
+    counts, means = sums.labelled.counts.astype(np.intp), basis.scatters.means
+    means = (means - counts @ means / counts.sum()) @ T
+    slices = SliceMoments(counts, means, np.empty(0), getattr(sample.y, "edges", None))
+    if sample.past is None:
+        check_slices(slices, "SIR", covariances=False)
+    return seen, slices, means_matrix(slices)
+
+
+def _with_slices(estimator: SIR, sample: Sample) -> Sample | None:
+    """Return the sample with the slices of its response as classes; None if there are several responses."""
+    y = estimator._sliced(sample)
+    return None if y is None else replace(sample, y=y)
 
 
 @method("sufficient", "max Cov E[x | slice]", "covariance", "n D min(n, D)", "S3 §3.9.1", "sliced-inverse-regression")
@@ -37,7 +79,7 @@ _TWO_KINDS = "The response was one of {} before and is one of {} now: give all p
     "effective dimension reduction; SDR",
     {"kernel='rbf'": "kernel SIR; kernel sliced inverse regression"},
 )
-class SIR(LabelledStreaming, SlicedRegression):
+class SIR(InverseRegression):
     """Sliced inverse regression.
 
     .. math:: \\max_V \\operatorname{Tr}\\Bigl(V^T \\sum_h p_h (m_h - \\bar x)(m_h - \\bar x)^T V\\Bigr)
@@ -73,24 +115,18 @@ class SIR(LabelledStreaming, SlicedRegression):
     [S3] §3.9.1; Li (1991), Sliced inverse regression for dimension reduction.
     """
 
+    n_slices: Count | None = None
+
     slice_edges_: Array = attribute()
 
     _sums_suffice: ClassVar[Sufficient | None] = BY_SLICES
+    _inverse: ClassVar[Inverse] = Inverse(_of_means, from_sums=_moments_from_sums, chi2=_means_chi2)
+    _streaming: ClassVar[Streaming] = Streaming(prepared=_with_slices)
     unlabeled = None  # not a parameter: NaN and None mark unknown responses
 
     def _most(self, slices: list[int], dim: int) -> tuple[int, str | None]:
         most = sum(slices) - len(slices)
         return (most, f"the response has {sum(slices)} slices") if most < dim else (dim, None)
-
-    def _matrix(self, W: Array, response: Response) -> Array:
-        check_slices(response, "SIR", covariances=False)
-        return self._of_slices(slice_means(W, response))
-
-    def _of_slices(self, slices: SliceMoments) -> Array:
-        return means_matrix(slices)
-
-    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Array, Index]:
-        return _means_chi2(M, response.counts.sum(), response.count)
 
     def _fit(self, sample: Sample) -> Fitted:
         if sample.past is not None:
@@ -112,26 +148,7 @@ class SIR(LabelledStreaming, SlicedRegression):
         codes[sample.y.known] = response.codes
         return None if others else SlicedRows(codes, np.arange(response.count), codes, response.edges)
 
-    def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
-        if "moments_" in fitted.attributes or (y := self._sliced(sample)) is None:
-            return fitted
-        return super()._with_sums(fitted, replace(sample, y=y))
-
-    def _from_sums(self, sample: Sample) -> tuple[Spherical, SliceMoments]:
-        basis, sums = features_of(self, sample), sample.sums
-        bounded(None, basis, 1, None)
-        if self.n_components == "test" and self.ridge is None and basis.dim >= sums.n - 1:
-            raise DimensionError(f"{sums.n} rows span {basis.dim} dimensions: the test of directions needs more rows.")
-        seen, T = in_sphere(self, basis, basis.scatters.everyone, sums.n, not sums.rest.n)
-        counts, means = sums.labelled.counts.astype(np.intp), basis.scatters.means
-        means = (means - counts @ means / counts.sum()) @ T
-        slices = SliceMoments(counts, means, np.empty(0), getattr(sample.y, "edges", None))
-        if sample.past is None:
-            check_slices(slices, "SIR", covariances=False)
-        return seen, slices
-
-    @available_if(from_sums)
-    @fit_context(prefer_skip_nested_validation=True)
+    @adding
     def partial_fit(self, X: TableLike, y: Any = None, classes: VectorLike | None = None) -> Self:
         """Add rows to those seen before, by ``fit`` too; slices of a numeric response are those of the first rows.
 
@@ -156,7 +173,7 @@ class SIR(LabelledStreaming, SlicedRegression):
         if names_classes(y) or (unknown and edges is None):
             if edges is not None:
                 raise LabelError(_TWO_KINDS.format("numbers", "classes"))
-            return super().partial_fit(X, y, classes)
+            return add_labelled_rows(self, X, y, classes)
         if np.size(vars(self).get("classes_", ())):
             raise LabelError(_TWO_KINDS.format("classes", "numbers"))
         values = np.full((n, 1), np.nan) if unknown else read_numbers(y, n, "SIR", differ=edges is None)
@@ -170,7 +187,7 @@ class SIR(LabelledStreaming, SlicedRegression):
         before, names = vars(self).get("moments_"), np.arange(edges.size + 1)
         if before is not None and not begun:  # parts without any response have no slices
             before = before.regrouped(names[:0], names.size)
-        return self._go_on(before, X, SlicedRows(codes, names, codes, edges), {**seen, "slice_edges_": edges})
+        return go_on(self, before, X, SlicedRows(codes, names, codes, edges), {**seen, "slice_edges_": edges})
 
     def _edges_of(self, values: Array) -> Array:
         """Return the edges of slices, from the first part that has responses."""
@@ -183,27 +200,24 @@ class SIR(LabelledStreaming, SlicedRegression):
         return edges
 
 
-def slice_means(W: Array, response: Response) -> SliceMoments:
-    """Return the means of the rows W in each slice."""
-    sums = np.zeros((response.count, W.shape[1]))
-    np.add.at(sums, response.codes, W)
-    return SliceMoments(response.counts, sums / response.counts[:, None], np.empty(0))
+def _spread_matrix(slices: SliceMoments) -> Array:
+    """Return the matrix M of sliced average variance estimation."""
+    G = np.eye(slices.means.shape[1]) - slices.covariances
+    return np.tensordot(slices.shares, G @ G, 1)
 
 
-def means_matrix(slices: SliceMoments) -> Array:
-    """Return the matrix M of sliced inverse regression."""
-    return (slices.means.T * slices.shares) @ slices.means
-
-
-def _means_chi2(M: Array, m: int, h: int) -> tuple[Array, Index]:
-    """Return the statistics and degrees of freedom of Li's test for m rows in h slices and normal X."""
-    d = np.arange(min(len(M), h - 1))
-    return m * np.cumsum(dense.eigenvalues(M))[::-1][d], (len(M) - d) * (h - 1 - d)
+def _spread_chi2(M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Array, Index]:
+    p, U = len(M), dense.eigenpairs(M, None, "max")[1]
+    G = U.T @ (np.eye(p) - moments().covariances) @ U
+    squares = np.tensordot(response.shares, G**2, 1)
+    left = np.array([squares[d:, d:].sum() for d in range(p)])
+    sizes = p - np.arange(p)
+    return response.counts.sum() / 2 * left, (response.count - 1) * sizes * (sizes + 1) // 2
 
 
 @method("sufficient", "max E (I − Cov[z | slice])²", "covariance", "n D min(n, D) + slices D³", "S3 §3.9.2")
 @known_as("Sliced average variance estimation", "sliced average variance estimator", {"kernel='rbf'": "kernel SAVE"})
-class SAVE(ComparedSlices):
+class SAVE(InverseRegression):
     """Sliced average variance estimation.
 
     .. math:: \\max_V \\operatorname{Tr}\\Bigl(V^T \\Sigma^{1/2} \\sum_h p_h (I - C_h)^2\\, \\Sigma^{1/2} V\\Bigr)
@@ -231,17 +245,18 @@ class SAVE(ComparedSlices):
     variance estimation.
     """
 
-    def _of_slices(self, slices: SliceMoments) -> Array:
-        G = np.eye(slices.means.shape[1]) - slices.covariances
-        return np.tensordot(slices.shares, G @ G, 1)
+    n_slices: Count | None = None
 
-    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Array, Index]:
-        p, U = len(M), dense.eigenpairs(M, None, "max")[1]
-        G = U.T @ (np.eye(p) - moments().covariances) @ U
-        squares = np.tensordot(response.shares, G**2, 1)
-        left = np.array([squares[d:, d:].sum() for d in range(p)])
-        sizes = p - np.arange(p)
-        return response.counts.sum() / 2 * left, (response.count - 1) * sizes * (sizes + 1) // 2
+    _sums_suffice: ClassVar[Sufficient | None] = BY_SLICES
+    _inverse: ClassVar[Inverse] = compared(_spread_matrix, _spread_chi2)
+
+
+def directional_matrix(slices: SliceMoments) -> Array:
+    """Return the matrix M of directional regression."""
+    means, shares = slices.means, slices.shares
+    A = slices.covariances + means[:, :, None] * means[:, None, :]
+    B = (means.T * shares) @ means
+    return 2 * (np.tensordot(shares, A @ A, 1) + B @ B + np.trace(B) * B - np.eye(len(B)))
 
 
 @method(
@@ -253,7 +268,7 @@ class SAVE(ComparedSlices):
     "dr",
 )
 @known_as("Directional regression", "empirical directions; inverse second moments")
-class DirectionalRegression(ComparedSlices):
+class DirectionalRegression(InverseRegression):
     """Directional regression.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T \\Sigma^{1/2} M \\Sigma^{1/2} V) \\quad \\text{s.t. } V^T \\Sigma V = I,
@@ -287,13 +302,7 @@ class DirectionalRegression(ComparedSlices):
     Li & Wang (2007), On directional regression for dimension reduction.
     """
 
-    def _of_slices(self, slices: SliceMoments) -> Array:
-        return directional_matrix(slices)
+    n_slices: Count | None = None
 
-
-def directional_matrix(slices: SliceMoments) -> Array:
-    """Return the matrix M of directional regression."""
-    means, shares = slices.means, slices.shares
-    A = slices.covariances + means[:, :, None] * means[:, None, :]
-    B = (means.T * shares) @ means
-    return 2 * (np.tensordot(shares, A @ A, 1) + B @ B + np.trace(B) * B - np.eye(len(B)))
+    _sums_suffice: ClassVar[Sufficient | None] = BY_SLICES
+    _inverse: ClassVar[Inverse] = compared(directional_matrix)

@@ -10,19 +10,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._parameters import ArrayLike, Count, NotNegative, Seed, attribute
 from ..._types import Array, Matrix, RandomState, TableLike, VectorLike
-from ...data import Input, Points, Sample
+from ...data import Input, Points, Sample, Sufficient
 from ...data.other_views import OtherView
+from ...data.read import embedded_points
 from ...data.rows.joint_moments import JointMoments
 from ...data.rows.storage import in_precision_of
 from ...errors import InputError
-from ...numerics.memory import is_lazy
 from ...problem.fitted import Fitted
 from ...problem.map import Map
 from ...problem.white_views import View, Views
-from ..base.contract import Linear, check_embedded
+from ..base.contract import Linear
+from ..base.streaming import Streaming, plain_partial_fit
 from ..base.table import known_as, method
 from .significance import pair_p_values, wilks_table
-from .variates import StreamedViews, TwoViews, is_vector, pairs_for, ridges_of
+from .variates import JOINTLY, TwoViews, is_vector, pairs_for, ridges_of, white_views
 
 #: Advice in messages.
 _RIDGE = "Pass ridge= (0.1, say), keep few principal axes of each view with reduce=, or use more rows."
@@ -33,7 +34,7 @@ _RIDGE = "Pass ridge= (0.1, say), keep few principal axes of each view with redu
     "Canonical correlation analysis",
     "canonical correlations; canonical variates of two views; Hotelling's CCA; two views; paired data",
 )
-class CCA(StreamedViews, TwoViews):
+class CCA(TwoViews):
     """Canonical correlation analysis.
 
     .. math:: \\max_{w, v}\\; w^T C_{xy} v \\quad \\text{s.t. } w^T (C_{xx} + \\rho_x I) w = v^T (C_{yy} + \\rho_y I) v = 1
@@ -142,12 +143,16 @@ class CCA(StreamedViews, TwoViews):
     y_map_: Map = attribute()
 
     _input: ClassVar[Input] = Input(y=OtherView(sparse=True, one_pass=True), sparse=True, linear=True)
+    _sums_suffice: ClassVar[Sufficient | None] = {"reduce": None}
+    _streaming: ClassVar[Streaming] = JOINTLY
+
+    partial_fit = plain_partial_fit
 
     def _fit(self, sample: Sample[Points, Points]) -> Fitted:
         past = sample.past
         if past is not None:
-            return self._conclude(self._views(sample), past.flat)
-        return self._conclude(self._views(sample), is_vector(sample.given), sample.y.values)
+            return self._conclude(white_views(self, sample), past.flat)
+        return self._conclude(white_views(self, sample), is_vector(sample.given), sample.y.values)
 
     def _conclude(self, views: Views, flat: bool, Y: Matrix | None = None) -> Fitted:
         """Return the fit; `flat` if y was a vector, and Y for the type of its variates."""
@@ -216,7 +221,7 @@ class CCA(StreamedViews, TwoViews):
         out = []
         for Z, loadings, mean in sides:
             back = Linear(loadings.T, mean)
-            out.append(back.lazily(Z) if is_lazy(Z) else back(check_embedded(Z, loadings.shape[1])))
+            out.append(embedded_points(Z, loadings.shape[1]).images(back, back.width))
         return out[0] if y is None else tuple(out)
 
     # ------------------------------------------------------------------ significance
@@ -257,7 +262,7 @@ class CCA(StreamedViews, TwoViews):
         ndarray of shape (n_components,)
             At least 1/(n_permutations + 1).
         """
-        views = self._views(self._read_sample(X, y)[0])
+        views = white_views(self, self._read_sample(X, y)[0])
         if views.surplus and not any(ridges_of(self.ridge, 2)):
             raise InputError(
                 f"The views have {views.ranks[0]} and {views.ranks[1]} dimensions and there are {views.n} rows: every order of the rows "

@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Literal, Self, TypeGuard
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..._compat import available_if
 from ..._diagnostics import note
 from ..._parameters import ArrayLike, Count, NotNegative, Seed, attribute, parameter
 from ..._types import Array, TableLike, TargetLike
-from ...data import Input, Points, Sample
+from ...data import Input, Points, Sample, Sufficient
 from ...data.other_views import OtherViews, ViewTables, read_view
 from ...data.rows.joint_moments import JointMoments
 from ...data.rows.storage import in_precision_of
@@ -25,9 +24,9 @@ from ...problem.pose import TraceProblem, solve
 from ...problem.spectrum import orientation_of
 from ...problem.white_views import Views
 from ..base.contract import Components, Reducer
-from ..base.streaming import from_sums
+from ..base.streaming import Streaming, add_rows, adding
 from ..base.table import known_as, method
-from .variates import StreamedViews, ridges_of
+from .variates import JOINTLY, ridges_of, white_views
 
 #: Relative growth of the sum of correlations in a round of SUMCOR below which the iteration stops.
 _SETTLED = 1e-13
@@ -41,7 +40,7 @@ _SETTLED = 1e-13
     "multiview CCA; multi-view canonical correlation analysis; CCA of several sets; CCA of more than two views",
     {"criterion='sumcor'": "SUMCOR; sum of correlations", "criterion='maxvar'": "MAXVAR"},
 )
-class MultiviewCCA(StreamedViews, Reducer):
+class MultiviewCCA(Reducer):
     """Canonical correlation analysis of any number of views.
 
     .. math:: \\text{MAXVAR:}\\quad \\max_{w_1, \\dots, w_p} \\sum_{i \\ne j} w_i^T C_{ij} w_j
@@ -138,6 +137,8 @@ class MultiviewCCA(StreamedViews, Reducer):
     maps_: tuple[Map, ...] = attribute()
 
     _input: ClassVar[Input] = Input(y=OtherViews(sparse=True, one_pass=True), sparse=True, linear=True)
+    _sums_suffice: ClassVar[Sufficient | None] = {"reduce": None}
+    _streaming: ClassVar[Streaming] = JOINTLY
 
     def fit(self, X: TableLike, y: TargetLike = None) -> Self:
         """Fit the variates of all views.
@@ -161,7 +162,7 @@ class MultiviewCCA(StreamedViews, Reducer):
             raise InputError(f"X is a list of {len(X)} view: what views agree on takes two of them.")
         return super().fit(X[0], tuple(X[1:]))
 
-    @available_if(from_sums)
+    @adding
     def partial_fit(self, X: TableLike, y: TargetLike = None) -> Self:
         """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
 
@@ -176,7 +177,7 @@ class MultiviewCCA(StreamedViews, Reducer):
         -------
         self
         """
-        return super().partial_fit(X[0], tuple(X[1:])) if _is_list(X) else super().partial_fit(X, y)
+        return add_rows(self, X[0], tuple(X[1:])) if _is_list(X) else add_rows(self, X, y)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit and return the variates of X, of all views if it is a list."""
@@ -218,7 +219,7 @@ class MultiviewCCA(StreamedViews, Reducer):
             return in_precision_of(table, map_(table))
 
     def _fit(self, sample: Sample[Points, ViewTables]) -> Fitted:
-        views = self._views(sample)
+        views = white_views(self, sample)
         return self._conclude(views, any(ridges_of(self.ridge, len(views.views))))
 
     def _conclude(self, views: Views, regularised: bool) -> Fitted:

@@ -12,62 +12,62 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note
 from ..._parameters import parameter
-from ..._types import Array, Index, Matrix, RandomState, TableLike, TargetLike, VectorLike
-from ...data import Sample, Sufficient
-from ...data.other_views import read_view, view_names
+from ..._types import Array, Index, Matrix, TableLike, TargetLike, VectorLike
+from ...data import Sample
+from ...data.other_views import view_names
+from ...data.read import points_of_view
 from ...data.rows.block_passes import blocks
-from ...data.rows.dask_rows import lazy_rows
 from ...data.rows.joint_moments import JointMoments
-from ...data.rows.storage import in_precision_of
 from ...errors import DegenerateWarning, DimensionError, InputError, warn
 from ...numerics.eigen import dense
-from ...numerics.memory import is_lazy
 from ...problem.fitted import Fitted
 from ...problem.map import Map, Raw
 from ...problem.spectrum import Spectrum, orientation_of, relative_gap, report_resolution
 from ...problem.white_views import View, Views
-from ..base.contract import Components, Placed, Reducer
+from ..base.contract import Components, Reducer
 from ..base.streaming import Streaming, TooFewRowsError
+
+if TYPE_CHECKING:
+    from .cca import CCA
+    from .multiview_cca import MultiviewCCA
 
 #: Canonical correlation up to which it is rounding.
 _NONE = 1e-13
 
 
-class StreamedViews(Streaming):
-    """Base of methods of several views that need only the joint scatter of all columns."""
+def _joint_moments(
+    estimator: CCA | MultiviewCCA, X: Matrix, y: object, seen: int = 0, before: JointMoments | None = None
+) -> JointMoments:
+    reader: Any = estimator._accepted().y
+    others = reader.read(y, X.shape[0], name=type(estimator).__name__, unlabeled=None)
+    tables = (X, *(view.values for view in (others if isinstance(others, tuple) else (others,))))
+    if before is not None:
+        return before.factored(tables)
+    return replace(JointMoments.of(tables, view_names(len(tables))), flat=is_vector(y))
 
-    _sums_suffice: ClassVar[Sufficient | None] = {"reduce": None}
 
-    if TYPE_CHECKING:  # parameters of the methods: an annotation of the class itself would declare them anew
-        n_components: int | None
-        ridge: object
-        reduce: int | None
-        random_state: RandomState
+def _joint_digits(estimator: CCA | MultiviewCCA, total: JointMoments) -> bool:
+    return total.suffices(ridges_of(estimator.ridge, len(total.widths)))
 
-    def _statistic(self, X: Matrix, y: object, seen: int = 0, before: JointMoments | None = None) -> JointMoments:
-        others: Any = self._accepted().y.read(y, X.shape[0], name=type(self).__name__, unlabeled=None)  # type: ignore[attr-defined]
-        tables = (X, *(view.values for view in (others if isinstance(others, tuple) else (others,))))
-        if before is not None:
-            return before.factored(tables)
-        return replace(JointMoments.of(tables, view_names(len(tables))), flat=is_vector(y))
 
-    def _views(self, sample: Sample) -> Views:
-        """Return the views in white coordinates, from the rows or from their joint scatter."""
-        sums = sample.past
-        if sums is None:
-            points = (sample.x, *(sample.y if isinstance(sample.y, tuple) else (sample.y,)))
-            names, ridges = view_names(len(points)), ridges_of(self.ridge, len(points))
-            return Views.of(points, names, ridges, reduce=self.reduce, random_state=self.random_state)
-        ridges = ridges_of(self.ridge, len(sums.widths))
-        if all(sums.alone(i).live().any() for i in range(len(ridges))):
-            views = Views.of_moments(sums, view_names(len(ridges)), ridges)
-            wanted = min(self.n_components or 1, *sums.widths)
-            if min(views.ranks) >= wanted and (any(ridges) or not views.surplus):
-                return views.clear_enough()
-        raise TooFewRowsError(sums.n)
+#: The joint scatter of the columns of all views, for ``partial_fit``.
+JOINTLY = Streaming(_joint_moments, keeps_digits=_joint_digits)
 
-    def _keeps_digits(self, total: JointMoments) -> bool:
-        return total.suffices(ridges_of(self.ridge, len(total.widths)))
+
+def white_views(estimator: CCA | MultiviewCCA, sample: Sample) -> Views:
+    """Return the views in white coordinates, from the rows or from their joint scatter."""
+    sums = sample.past
+    if sums is None:
+        points = (sample.x, *(sample.y if isinstance(sample.y, tuple) else (sample.y,)))
+        names, ridges = view_names(len(points)), ridges_of(estimator.ridge, len(points))
+        return Views.of(points, names, ridges, reduce=estimator.reduce, random_state=estimator.random_state)
+    ridges = ridges_of(estimator.ridge, len(sums.widths))
+    if all(sums.alone(i).live().any() for i in range(len(ridges))):
+        views = Views.of_moments(sums, view_names(len(ridges)), ridges)
+        wanted = min(estimator.n_components or 1, *sums.widths)
+        if min(views.ranks) >= wanted and (any(ridges) or not views.surplus):
+            return views.clear_enough()
+    raise TooFewRowsError(sums.n)
 
 
 def is_vector(y: object) -> bool:
@@ -136,24 +136,16 @@ class TwoViews(Reducer):
         first = self._mapped(X)
         return first if y is None else (first, self._transform_other(y))
 
-    def _transform_other(self, y: object) -> Array:
+    def _transform_other(self, y: TargetLike) -> Array:
         """Return the variates of the other view."""
         check_is_fitted(self)
-        if is_lazy(y):
-            rows = lazy_rows(y, "y", numbers=True)
-            self._check_other(rows.width)
-            return rows.images(Placed(self.y_map_, linear=True), int(self.y_map_.width), rows.dtype)
-        Y = read_view(y, sparse=self._accepted().sparse)
-        self._check_other(Y.shape[1])
-        with np.errstate(over="ignore", invalid="ignore"):
-            return in_precision_of(Y, self.y_map_(Y))
-
-    def _check_other(self, width: int) -> None:
-        """Raise unless the other view has the columns of the fit."""
-        if width != self.y_features_in_:
+        points = points_of_view(y, sparse=self._accepted().sparse)
+        if points.width != self.y_features_in_:
             raise InputError(
-                f"The other view had {self.y_features_in_} columns when {type(self).__name__} was fitted, and has {width} now."
+                f"The other view had {self.y_features_in_} columns when {type(self).__name__} was fitted, and has {points.width} now."
             )
+        found: Array = points.images(self.y_map_, int(self.y_map_.width))
+        return found
 
     def retrieve(self, X: TableLike, among: TableLike, k: int = 1, *, reverse: bool = False) -> tuple[Index, Array]:
         """Return, for each point of one view, the nearest points of the other by the cosine between variates.

@@ -20,7 +20,7 @@ from ...numerics.nearest.neighbour_lists import canonical
 from ...problem import Fitted, Map, Samples
 from ...problem.dimension_rules import suggested_dimension
 from ..base.contract import ToldComponents
-from ..base.reductions import Connected, Sampled, fit_reduced
+from ..base.graph_embedding import Connected, Sampled, fit_reduced
 from ..base.table import known_as, method
 from ..two_views.variates import TwoViews
 from .solver_settings import SDP
@@ -174,7 +174,7 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
 
     def _joint_task(self, graphs: list[NeighbourGraph], sizes: list[float]) -> Task:
         """Return the task of both views together."""
-        held, n = Held.of(joined(graphs, sizes)), graphs[0].n
+        held, n = Held.of(side_by_side(graphs, sizes)), graphs[0].n
         bounds = Bounds.of(self)
         bounds.check_memory(held, "MaximumCovarianceUnfolding")
         H = (np.eye(n) - 1.0 / n) / 2
@@ -193,7 +193,7 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
         return Fitted(np.asarray(fitted.embedding) @ T, fitted.map.then(T))
 
 
-def joined(graphs: list[NeighbourGraph], sizes: list[float]) -> sp.csr_array:
+def side_by_side(graphs: list[NeighbourGraph], sizes: list[float]) -> sp.csr_array:
     """Return the undirected graphs of both views as one, each in units of its own size; the first points of both coincide."""
     one, two = (graph.undirected().tocoo() for graph in graphs)
     n = one.shape[0]

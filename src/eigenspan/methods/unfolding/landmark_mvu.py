@@ -25,7 +25,7 @@ from ...numerics.sdp.certificate import largest_ratio
 from ...problem import Form
 from ...problem.forms import laplacian, reconstruction, tangent_alignment
 from ..base.contract import Components
-from ..base.reductions import Reduction, Sampled
+from ..base.graph_embedding import Reduction, Sampled
 from ..base.table import known_as, method
 from .solver_settings import SDP
 from .task import Held, Task

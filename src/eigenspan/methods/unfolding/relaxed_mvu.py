@@ -19,7 +19,7 @@ from ...graphs import NeighbourGraph, Policy, conformal_distances
 from ...numerics.nearest.neighbour_lists import canonical
 from ...numerics.paths.csgraph import minimum_spanning_tree
 from ...numerics.sdp import Program
-from ..base.reductions import Back, Reduction
+from ..base.graph_embedding import Back, Reduction
 from ..base.table import known_as, method
 from .task import Held, Task, Whole
 from .unfolding_base import Unfolding

@@ -24,7 +24,7 @@ from ...graphs.neighbours.connect import _bridge
 from ...numerics.nearest.neighbour_lists import canonical
 from ...numerics.paths.csgraph import dijkstra
 from ...problem import Fitted
-from ..base.reductions import Reduction, Sampled, fit_reduced
+from ..base.graph_embedding import Reduction, Sampled, fit_reduced
 from ..base.table import known_as, method
 from .edges import pair_lengths, with_edges
 from .equations import strings_task

@@ -24,8 +24,17 @@ from ...problem.basis import Extension
 from ...problem.dimension_rules import suggested_dimension
 from ...problem.extensions import NormalizedKernels, SmoothedEigenfunctions
 from ..base.contract import ToldComponents, axes
-from ..base.graph_embedding import GraphEmbedding, barycentric, neighbours
-from ..base.reductions import ApartByLabel, Connected, Neighbours, Reduction, Sampled, fit_reduced
+from ..base.graph_embedding import (
+    ApartByLabel,
+    Connected,
+    GraphEmbedding,
+    Neighbours,
+    Reduction,
+    Sampled,
+    barycentric,
+    fit_reduced,
+    neighbours,
+)
 from .solver_settings import SDP
 from .task import Task, unfold
 from .unfolding_certificate import UnfoldingCertificate
@@ -114,6 +123,7 @@ class Unfolding(GraphEmbedding):
     n_iter_: int = attribute()
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=False)
+    _order: ClassVar[int | None] = sys.maxsize  # that of the normal equations, which only the solver determines
 
     def _fit(self, sample: Sample) -> Fitted:
         return fit_reduced(sample, self._reductions(), lambda some: unfolded(self, some, self._task))
@@ -125,9 +135,6 @@ class Unfolding(GraphEmbedding):
     def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
         """Return the pairs whose distances are constrained, and the program."""
         raise NotImplementedError
-
-    def _order(self, sample: Sample) -> int:
-        return sys.maxsize  # that of the normal equations, which only the solver determines
 
 
 #: Forms of the bounds on squared distances.

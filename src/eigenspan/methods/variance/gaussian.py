@@ -5,93 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ..._types import Array, Matrix, TableLike, is_sparse
-from ...data import read_new
+from ..._types import Array, Matrix, is_sparse
 from ...data.rows.block_passes import blocks
 from ...errors import DimensionError
 from ...problem.dimension_rules import NOTHING, minka_dimension
 from ...problem.scale import roots
-
-
-class PrincipalGaussian:
-    """Covariance and likelihood of the Gaussian model, computed from the axes and the total scatter."""
-
-    components_: Array
-    mean_: Array
-    eigenvalues_: Array
-    explained_variance_: Array
-    n_features_in_: int
-
-    noise_variance_: float
-
-    def _axes_and_variances(self) -> tuple[Array, Array, float]:
-        """Return orthonormal axes as rows, the variances along them, and the variance in all other directions."""
-        check_is_fitted(self)
-        return (
-            self.components_ / np.linalg.norm(self.components_, axis=1, keepdims=True),
-            self.explained_variance_,
-            self.noise_variance_,
-        )
-
-    def get_covariance(self) -> Array:
-        """Return the covariance of the model: the sample's along the axes, ``noise_variance_`` in all other directions.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_features)
-        """
-        V, variances, noise = self._axes_and_variances()
-        C = (V.T * (variances - noise)) @ V
-        C.flat[:: len(C) + 1] += noise
-        return C
-
-    def get_precision(self) -> Array:
-        """Return the inverse of the covariance.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_features)
-        """
-        V, variances, noise = self._invertible()
-        rest = 1.0 / noise if noise else 0.0
-        P = (V.T * (1.0 / variances - rest)) @ V
-        P.flat[:: len(P) + 1] += rest
-        return P
-
-    def _invertible(self) -> tuple[Array, Array, float]:
-        """Return axes and variances; raise if the covariance is singular."""
-        V, variances, noise = self._axes_and_variances()
-        if noise == 0.0 and len(V) < V.shape[1]:
-            raise DimensionError(
-                f"The {len(V)} axes hold all variance of the {V.shape[1]} features, and nothing is left as noise in the other "
-                f"{V.shape[1] - len(V)} directions: the covariance has no inverse there, and points no density. Use fewer components."
-            )
-        return V, variances, noise
-
-    def score_samples(self, X: TableLike) -> Array:
-        """Return the log-likelihood of each point under the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_points, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_points,)
-        """
-        estimator: Any = self
-        self._invertible()
-        return self._log_density(read_new(estimator, X)[0])
-
-    def _log_density(self, X: Matrix) -> Array:
-        """Return the log-likelihood of validated rows."""
-        return log_density(X, self.mean_, *self._axes_and_variances())
-
-    def score(self, X: TableLike, y: object = None) -> float:
-        """Return the mean log-likelihood of the points, which a grid search over `n_components` maximises."""
-        return float(self.score_samples(X).mean())
 
 
 def log_density(X: Matrix, mean: Array, V: Array, variances: Array, noise: float) -> Array:

@@ -15,6 +15,7 @@ from ..._compat import available_if
 from ..._parameters import Finite, NotNegative, Positive, attribute, parameter
 from ..._types import Array, Index, Matrix, TableLike, is_sparse
 from ...data import Input, Sample
+from ...data.read import check_embedded
 from ...data.x import XKind
 from ...errors import IndefiniteWarning, KernelError, warn
 from ...graphs.landmarks import suggested_landmarks
@@ -41,7 +42,7 @@ from ...problem import (
 from ...problem.extensions import GramExtension
 from ...problem.kernels import DataKernel, KernelRows, warn_of_known_axes, warn_of_lost_digits
 from ...problem.scale import positive, roots
-from ..base.contract import Components, Kernels, LandmarkRows, SpectralReducer, axes, check_embedded
+from ..base.contract import Components, Kernels, LandmarkRows, SpectralReducer, axes
 from ..base.table import known_as, method
 from .pca import PCA as PCA
 

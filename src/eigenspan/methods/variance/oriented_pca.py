@@ -23,7 +23,7 @@ from ...errors import DimensionError, InputError
 from ...problem import Features, Fitted, Form, Posed, Raw, TraceProblem, identity, with_ridge
 from ...problem.spectrum import seed_of
 from ..base.contract import FeatureReducer, axes, features_of
-from ..base.streaming import Streaming
+from ..base.streaming import Streaming, plain_partial_fit
 from ..base.table import known_as, method
 
 #: One function that distorts rows, with a random generator as second value if it needs one, or several.
@@ -155,6 +155,17 @@ def _refuse_idle(estimator: OrientedPCA) -> None:
         )
 
 
+def _signals(
+    estimator: OrientedPCA, X: Matrix, y: TableLike | None, seen: int = 0, before: Signals | None = None
+) -> Signals:
+    given = DistortedCopies().read(y, X.shape[0], name=type(estimator).__name__, unlabeled=None).of_shape(X.shape)
+    return Signals.read(X, given, distortion_functions(estimator.distortions), estimator._generator(seen), before)
+
+
+def _has_noise(estimator: OrientedPCA, total: Signals, y: object) -> bool:
+    return total.n > 1 and not (total.noise.n and total.is_silent)
+
+
 @method("variance", "max signal covariance", "noise correlation", "n D² + D³", "S3 eqs. 3.47–3.48", "opca")
 @known_as(
     "Oriented principal component analysis",
@@ -162,7 +173,7 @@ def _refuse_idle(estimator: OrientedPCA) -> None:
     "noise covariance",
     {"extractor='difference'": "difference of signal and noise", "kernel='rbf'": "kernel OPCA; kernel oriented PCA"},
 )
-class OrientedPCA(Streaming, FeatureReducer):
+class OrientedPCA(FeatureReducer):
     """Oriented principal component analysis: directions with much signal and little noise.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T C V) \\quad \\text{s.t. } V^T R V = I
@@ -233,6 +244,9 @@ class OrientedPCA(Streaming, FeatureReducer):
     moments_: Signals = attribute()
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=DistortedCopies(), idle=_refuse_idle)
+    _streaming: ClassVar[Streaming] = Streaming(_signals, enough=_has_noise)
+
+    partial_fit = plain_partial_fit
 
     def _fit(self, sample: Sample[Points, Copies]) -> Fitted:
         if sample.past is not None:
@@ -243,13 +257,6 @@ class OrientedPCA(Streaming, FeatureReducer):
         with stage("moments"):
             sums = Signals.of(X, given, distortion_functions(self.distortions), self._generator())
         return self._fit_signals(sums, held(X))
-
-    def _statistic(self, X: Matrix, y: TableLike | None, seen: int = 0, before: Signals | None = None) -> Signals:
-        given = DistortedCopies().read(y, X.shape[0], name=type(self).__name__, unlabeled=None).of_shape(X.shape)
-        return Signals.read(X, given, distortion_functions(self.distortions), self._generator(seen), before)
-
-    def _enough(self, total: Signals, y: object) -> bool:
-        return total.n > 1 and not (total.noise.n and total.is_silent)
 
     def _generator(self, seen: int = 0) -> np.random.Generator:
         return np.random.default_rng([seed_of(self.random_state), seen])

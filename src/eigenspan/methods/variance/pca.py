@@ -7,12 +7,13 @@ from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..._compat import Interval, RealNotInt
 from ..._diagnostics import stage
-from ..._parameters import attribute, parameter
-from ..._types import Array, Matrix
-from ...data import Input, Points, Sample, Sufficient
+from ..._parameters import Count, attribute, parameter
+from ..._types import Array, Matrix, TableLike
+from ...data import Input, Points, Sample, Sufficient, read_new
 from ...data.rows.moments import Moments, Sums
 from ...data.rows.storage import held
 from ...data.rows.triangular import ROUNDING
@@ -23,10 +24,10 @@ from ...numerics.eigen.centred import Centred, column_means
 from ...problem import Features, Fitted, Form, Posed, Raw, TraceProblem, Unit, Whitened
 from ...problem.dimension_rules import likeliest_number
 from ...problem.row_space import rounding_of, warn_of_digits
-from ..base.contract import Components, LinearReducer, axes
-from ..base.streaming import Streaming, TooFewRowsError
+from ..base.contract import Components, SpectralReducer, axes, to_inputs
+from ..base.streaming import Streaming, TooFewRowsError, plain_partial_fit
 from ..base.table import known_as, method
-from .gaussian import PrincipalGaussian, described, most_evident
+from .gaussian import described, log_density, most_evident
 
 #: Variance along an axis, relative to the largest, that counts as zero: 1e-10 for standard deviations.
 _NONE = 1e-20
@@ -34,14 +35,28 @@ _NONE = 1e-20
 _Part = Annotated[float, Interval(RealNotInt, 0, 1, closed="neither")]
 
 
-class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
+def _keeps_digits(estimator: PrincipalAxes, sums: Sums) -> bool:
+    # For no more rows than columns the factor has exactly the dimensions that the rows span.
+    return sums.n > sums.width and estimator._products_suffice(sums.everyone)[0]
+
+
+class PrincipalAxes(SpectralReducer):
     """Methods whose axes are those of largest variance, found from the rows or from their moments alone.
+
+    They are Gaussian models too: variances along the axes, and the same noise in all other directions (Tipping & Bishop, 1999).
 
     Parameters
     ----------
     reduce
         Number of principal axes of X to compute first and to choose from: for sparse X with very many columns. The variance
         along all other axes still counts as unexplained. None computes all that are needed.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Axes in the input space.
+    mean_ : ndarray of shape (n_features,)
+        The point of the input space that is mapped to the origin of the embedding.
     """
 
     _input: ClassVar[Input] = Input(sparse=True, linear=True)
@@ -49,6 +64,17 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
     kernel = None  # not a parameter: KernelPCA is the method with a kernel
     landmarks = None
     center = True  # a parameter of PCA only: the Gaussian models have a mean
+    _streaming: ClassVar[Streaming] = Streaming(keeps_digits=_keeps_digits)
+
+    reduce: Count | None = None
+
+    components_: Array = attribute()
+    mean_: Array = attribute()
+    explained_variance_: Array = attribute()
+    noise_variance_: float = attribute()
+
+    partial_fit = plain_partial_fit
+    inverse_transform = to_inputs
 
     def _fit(self, sample: Sample[Points, None]) -> Fitted:
         X = sample.x.values
@@ -96,10 +122,6 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
     def _about(self, moments: Moments) -> Moments:
         """Return the moments about the mean, or about the origin without `center`."""
         return moments if self.center else moments.about_origin()
-
-    def _keeps_digits(self, sums: Sums) -> bool:
-        # For no more rows than columns the factor has exactly the dimensions that the rows span.
-        return sums.n > sums.width and self._products_suffice(sums.everyone)[0]
 
     def _products_suffice(self, moments: Moments) -> tuple[bool, int | None]:
         """Return whether products of the rows give the axes to all digits that matter, and the number of axes if it is known."""
@@ -161,6 +183,73 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
     def _description(self, values: Array, n: int, D: int, scatter: float) -> dict[str, Any]:
         """Return the attributes of the Gaussian model."""
         return described(values, n, D, scatter)
+
+    # ------------------------------------------------------------------ Gaussian model
+    def _axes_and_variances(self) -> tuple[Array, Array, float]:
+        """Return orthonormal axes as rows, the variances along them, and the variance in all other directions."""
+        check_is_fitted(self)
+        return (
+            self.components_ / np.linalg.norm(self.components_, axis=1, keepdims=True),
+            self.explained_variance_,
+            self.noise_variance_,
+        )
+
+    def get_covariance(self) -> Array:
+        """Return the covariance of the model: the sample's along the axes, ``noise_variance_`` in all other directions.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+        """
+        V, variances, noise = self._axes_and_variances()
+        C = (V.T * (variances - noise)) @ V
+        C.flat[:: len(C) + 1] += noise
+        return C
+
+    def get_precision(self) -> Array:
+        """Return the inverse of the covariance.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+        """
+        V, variances, noise = self._invertible()
+        rest = 1.0 / noise if noise else 0.0
+        P = (V.T * (1.0 / variances - rest)) @ V
+        P.flat[:: len(P) + 1] += rest
+        return P
+
+    def _invertible(self) -> tuple[Array, Array, float]:
+        """Return axes and variances; raise if the covariance is singular."""
+        V, variances, noise = self._axes_and_variances()
+        if noise == 0.0 and len(V) < V.shape[1]:
+            raise DimensionError(
+                f"The {len(V)} axes hold all variance of the {V.shape[1]} features, and nothing is left as noise in the other "
+                f"{V.shape[1] - len(V)} directions: the covariance has no inverse there, and points no density. Use fewer components."
+            )
+        return V, variances, noise
+
+    def score_samples(self, X: TableLike) -> Array:
+        """Return the log-likelihood of each point under the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+        """
+        self._invertible()
+        return self._log_density(read_new(self, X)[0])
+
+    def _log_density(self, X: Matrix) -> Array:
+        """Return the log-likelihood of validated rows."""
+        return log_density(X, self.mean_, *self._axes_and_variances())
+
+    def score(self, X: TableLike, y: object = None) -> float:
+        """Return the mean log-likelihood of the points, which a grid search over `n_components` maximises."""
+        return float(self.score_samples(X).mean())
 
 
 @method("variance", "max centring", "projection", "n D min(n, D)", "S0 eq. 22")

@@ -176,7 +176,7 @@ SUMS = [
     ),
     Kind(
         "moments.slices",
-        "methods.sufficient.distributed_slices:SliceSums",
+        "methods.sufficient.response_slices:SliceSums",
         {"slices": Many(Object("moments", D="D"), container=tuple), "rest": Object("moments", D="D")},
     ),
 ]
