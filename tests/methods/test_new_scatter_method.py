@@ -26,7 +26,7 @@ SOME = np.where(np.arange(len(P.codes)) % 4 == 0, np.nan, P.codes)
 
 
 class HalfMargin(FeatureReducer):
-    """``max Tr V'(S_B − ½ S_W)V  s.t.  V'(S_T + εI)V = I``: the example of CONTRIBUTING."""
+    """``max Tr V'(S_B − ½ S_W)V  s.t.  V'(S_T + εI)V = I``: the example of CONTRIBUTING with w = ½, without its documentation."""
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
     partial_fit = labelled_partial_fit

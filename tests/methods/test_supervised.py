@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import re
 import warnings
 from typing import Any
 
@@ -969,11 +970,15 @@ def test_no_more_axes_than_the_labels_have(estimator: Any, most: int, why: str, 
 def test_no_more_axes_than_the_criterion_or_the_features_have(estimator: Any, data: Any) -> None:
     X, y = data
     four = clone(estimator).set_params(n_components=4)
-    if type(estimator).__name__ in ("LDA", "SupervisedPCA", "SDA", "SDACCCP"):
-        with pytest.raises(DimensionError, match=r"n_components=4, but .*4 classes.*n_components <= 3"):
-            four.fit(X, y)
-    else:
+    refusal = None
+    try:
         assert four.fit(X, y).embedding_.shape == (120, 4)
+    except DimensionError as error:
+        refusal = str(error)
+    if refusal is None:
+        assert type(estimator).__name__ not in ("LDA", "SupervisedPCA", "SDA", "SDACCCP")
+    else:
+        assert re.search(r"n_components=4, but .*4 classes.*n_components <= 3", refusal)
     with pytest.raises(DimensionError, match=r"n_components=9(, but .*4 classes| exceeds 8)"):
         clone(estimator).set_params(n_components=9).fit(X, y)
     assert clone(estimator).fit(X[:, :2], y).embedding_.shape == (120, 2)  # four classes in two features

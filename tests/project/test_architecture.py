@@ -241,7 +241,8 @@ def test_eigensolvers_are_called_in_numerics_only(path: Path) -> None:
     if _package(path) == "numerics":
         return
     code = _without_strings(path)
-    assert [match.group() for match in EIGEN.finditer(code)] == []
+    called = [match.group() for match in EIGEN.finditer(code)]
+    assert not called, f"{called}: call `eigenpairs` of numerics/eigen/dense.py or a solver of numerics/eigen/ instead"
 
 
 @files

@@ -56,6 +56,34 @@ def test_the_method_is_the_same_for_every_storage(defined: dict[str, Any], stora
     assert estimator.n_samples_seen_ == 178
 
 
+@pytest.mark.parametrize("more", [{"kernel": "linear", "ridge": 0.0}, {"reduce": 13}], ids=["kernel", "reduce"])
+@pytest.mark.parametrize("storage", ["array", "sparse", "memmap"])
+def test_the_method_takes_kernels_and_reduced_rows(
+    defined: dict[str, Any], storage: str, more: dict[str, Any], tmp_path: Path
+) -> None:
+    fitted = defined["WeightedMargin"](2, weight=0.3, **more).fit(by_route(WINE, storage, tmp_path), CULTIVAR)
+    plain = defined["WeightedMargin"](2, weight=0.3).fit(WINE, CULTIVAR)
+    assert angle(fitted.transform(WINE), plain.transform(WINE)) < 1e-6
+
+
+def test_the_method_takes_a_kernel_on_landmarks_of_a_dask_array(defined: dict[str, Any], tmp_path: Path) -> None:
+    dask = pytest.importorskip("dask")
+    X, y = by_route(WINE, "dask", tmp_path), by_route(CULTIVAR, "dask", tmp_path)
+    with dask.config.set(scheduler="synchronous"):
+        fitted = defined["WeightedMargin"](2, kernel="rbf", landmarks=50, random_state=0).fit(X, y)
+        with pytest.raises(InputError, match="landmarks=m fits m of the rows instead"):
+            defined["WeightedMargin"](2, kernel="rbf").fit(X, y)
+    assert fitted.eigenvalues_.min() > 0.5
+    assert fitted.transform(WINE).shape == (178, 2)
+
+
+def test_the_method_weights_its_axes_by_their_gain(defined: dict[str, Any]) -> None:
+    unit, weighted = (defined["WeightedMargin"](2, axes=axes).fit(WINE, CULTIVAR) for axes in ("unit", "eigenvalue"))
+    np.testing.assert_allclose(
+        weighted.embedding_, unit.embedding_ * np.sqrt(unit.eigenvalues_), rtol=1e-10, atol=1e-12
+    )
+
+
 def test_the_method_has_a_documented_row_in_the_table(defined: dict[str, Any]) -> None:
     row = next(row for row in table.ROWS if row.name == "WeightedMargin")
     assert (row.family, row.supervision) == ("discriminant", "labels")

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from eigenspan import KNN, MVU, MaximumCovarianceUnfolding, equivalent_kernel
 from eigenspan.errors import DimensionError, DisconnectedWarning, GraphError, InputError
-from eigenspan.methods.unfolding.covariance_unfolding import joined
+from eigenspan.methods.unfolding.covariance_unfolding import side_by_side
 from helpers import quietly, reports, says
 from sdp_helpers import clarabel_tolerances
 
@@ -96,7 +96,7 @@ def test_the_certificate_is_about_the_whole_unfolding(fitted):
 
 def test_the_graphs_of_both_views_share_one_place():
     views = quietly(lambda: mcu().fit(X, Y))
-    J = joined([views.graph_, views.y_graph_], [2.0, 5.0])
+    J = side_by_side([views.graph_, views.y_graph_], [2.0, 5.0])
     n = len(X)
     across = J[:n, n:].tocoo()
     assert (across.row.tolist(), across.col.tolist(), across.data.tolist()) == ([0], [0], [0.0])

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from eigenspan.methods.registry import TABLE
+
 from .case import Case
 from .data import TIED
 
@@ -244,7 +246,7 @@ DOUBLED = frozenset({
     "PCA", "LDA", "MMC", "CCA", "ClassicalMDS",
     "LaplacianEigenmaps", "DiffusionMap", "LLE", "LTSA", "HessianLLE", "ModifiedLLE", "Isomap",
 })  # fmt: skip
-IN_PARTS = frozenset({"OrientedPCA", "PCA", "PPCA", "SupervisedPCA", "LDA", "MMC", "MultiviewCCA", "CCA", "SIR"})
+IN_PARTS = frozenset(row.name for row in TABLE if row.own and hasattr(row.build(), "partial_fit"))
 
 
 def why_not(relation: str, case: Case) -> str:
