@@ -64,8 +64,9 @@ class SemiSupervisedKFold(Declared):
         self, X: TableLike | None, y: VectorLike, groups: VectorLike | None = None
     ) -> Iterator[tuple[Index, Index]]:
         """Yield the indices ``(train, test)`` of each fold; `groups` is not used."""
-        rows = sized(y if X is None else X)
-        codes = read_classes(y, rows.shape[0], unlabeled=self.unlabeled, name="SemiSupervisedKFold").codes
+        rows: Any = y if X is None else X  # only counted: they may be of any kind
+        n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+        codes = read_classes(y, n, unlabeled=self.unlabeled, name="SemiSupervisedKFold").codes
         for test in self.folds(codes):
             yield np.setdiff1d(np.arange(codes.size), test), test
 

@@ -103,3 +103,10 @@ def test_rotations_of_pairs_leave_a_poor_start() -> None:
 def test_too_few_steps_are_reported() -> None:
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         es.KernelICA(2, sweeps=0, tol=1e-9, max_iter=1).fit(mixture(5, 200)[0])
+
+
+def test_reduce_is_pca_first() -> None:
+    X = np.column_stack([mixture(2, 300)[0], 0.01 * np.random.default_rng(2).standard_normal((300, 3))])
+    first = es.PCA(3).fit(X)
+    ours, theirs = es.KernelICA(3, reduce=3).fit(X), es.KernelICA(3).fit(first.transform(X))
+    assert amari(ours.transform(X).T @ theirs.embedding_) < 0.01
