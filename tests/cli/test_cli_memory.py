@@ -249,6 +249,7 @@ def test_user_memory_limit_is_respected(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("ending", ["csv.gz", "csv.bz2", "csv.xz"])
+@pytest.mark.every(3)
 def test_compressed_text_is_read_in_chunks(tmp_path, monkeypatch, ending):
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((3000, 4)), columns=list("abcd"))
     frame.to_csv(tmp_path / f"t.{ending}", index=False)

@@ -57,6 +57,7 @@ def test_the_trees_are_those_of_all_pairs(X: Any, n_trees: int) -> None:
 
 @clouds
 @pytest.mark.parametrize("first, last", [(1, 1), (1, 4), (2, 64)])
+@pytest.mark.every(2)
 def test_short_lists_are_searched_further(X: Any, first: int, last: int, monkeypatch: Any) -> None:
     """Where the lists prove little the searches beyond them are the whole story."""
     monkeypatch.setattr(trees, "_FIRST", first - 4)

@@ -140,6 +140,7 @@ def test_a_known_neighbour_is_all_there_is_to_a_chain():
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("m", [5, 10, 20])
 @pytest.mark.parametrize("form", ["exact", "noisy", "spectral"])
+@pytest.mark.every(3)
 def test_a_handful_of_coordinates_unrolls_the_sheet(form, m, seed):
     X, T = sheet(1000, seed)
     Y = some(T, m, seed)
@@ -177,6 +178,7 @@ def test_flat_data_keep_any_affine_map():
 
 @forms
 @embeddings
+@pytest.mark.every(4)
 def test_an_affine_change_of_the_coordinates_changes_nothing_else(embedding, form):
     X, T = curve(300)
     Y, turn, shift = some(T, 10), np.array([[2.0, 1.0], [-3.0, 0.5]]), np.array([1e5, -7.0])
@@ -187,6 +189,7 @@ def test_an_affine_change_of_the_coordinates_changes_nothing_else(embedding, for
 
 @pytest.mark.parametrize(("form", "beta"), [("exact", 1.0), ("noisy", 1e-6)])
 @embeddings
+@pytest.mark.every(4)
 def test_far_from_the_origin_no_digits_are_lost(embedding, form, beta):
     X, T = sheet(1000)
     Y = some(T, 10)
@@ -269,6 +272,7 @@ def test_training_points_return_their_own_coordinates(embedding):
     ("embedding", "limit"), [(es.LTSA(n_neighbors=10), 0.02), (es.Isomap(n_neighbors=10), 0.08)], ids=["LTSA", "Isomap"]
 )
 @forms
+@pytest.mark.every(2)
 def test_held_out_points_find_their_place(embedding, limit, form):
     X, T = sheet(1300)
     T = T @ [[1.2, 1.6], [-1.6, 1.2]]  # not along Isomap's own axes
@@ -454,6 +458,7 @@ def test_parameters_go_through_the_wrapper():
 
 @forms
 @embeddings
+@pytest.mark.every(4)
 def test_models_survive_pickling_and_seeds_repeat(embedding, form):
     X, T = curve(200)
     Y = some(T, 10)

@@ -87,6 +87,7 @@ def test_all_implicit_methods_but_unfolding_count_copies() -> None:
 
 @over(GRAPH_METHODS)
 @pytest.mark.parametrize("data", DATA)
+@pytest.mark.every(3)
 def test_copies_share_one_place_and_the_map_knows_it(case: Case, data: str) -> None:
     X = DATA[data]
     found = fitted(case.make(), X)
@@ -106,6 +107,7 @@ def test_distinct_rows_are_as_before(case: Case) -> None:
 
 
 @over([case for case in GRAPH_METHODS if case.template._input.sparse])
+@pytest.mark.every(2)
 def test_sparse_rows_and_single_precision(case: Case) -> None:
     X = DATA["0/1"]
     Y = fitted(case.make(), X).embedding_

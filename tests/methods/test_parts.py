@@ -146,7 +146,7 @@ def test_all_methods_in_parts_are_tested() -> None:
 @pytest.mark.parametrize("cut", ["rows", "classes"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [*CLASSES, *OTHERS])
-@pytest.mark.every(8)
+@pytest.mark.every(24)
 def test_parts_of_any_rows(name: str, kind: str, cut: str) -> None:
     X, y = table(kind)
     method = {**CLASSES, **OTHERS}[name]
@@ -155,6 +155,7 @@ def test_parts_of_any_rows(name: str, kind: str, cut: str) -> None:
 
 
 @pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.every(3)
 def test_rows_without_a_label_may_come_first(name: str) -> None:
     """One row at a time, and in two parts of which one has no label at all."""
     X, y = table("plain")

@@ -61,7 +61,7 @@ EMBEDDINGS = [
 
 @pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarning")
 @pytest.mark.parametrize("estimator", EMBEDDINGS, ids=str)
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_sparse_rows_are_embedded_as_dense_ones(estimator: Any) -> None:
     dense = estimator.fit(TEXTS.toarray())
     wanted, placed = dense.embedding_.copy(), dense.transform(MORE.toarray())

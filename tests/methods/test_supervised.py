@@ -884,6 +884,7 @@ def test_identifiers_are_suspicious_and_rare_labels_are_not(estimator: Any, data
 
 
 @every
+@pytest.mark.every(2)
 def test_labels_of_every_kind(estimator: Any, data: Any) -> None:
     X, y = data
     expected = clone(estimator).fit(X, y)

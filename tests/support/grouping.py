@@ -42,6 +42,11 @@ def in_one_test(values: Iterable[Any], name: Callable[[Any], str] = str) -> Call
     return decorate
 
 
+def longer(*values: Any) -> list[Any]:
+    """Return these values for a parametrisation, each marked as `long`."""
+    return [pytest.param(value, marks=pytest.mark.long) for value in values]
+
+
 def mark_long(items: Iterable[pytest.Item]) -> None:
     """Mark as `long` what the marker ``every(step, start=0)`` leaves out.
 

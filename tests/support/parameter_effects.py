@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -160,13 +160,13 @@ def judge_spec(name: str, spec: SpecParameter) -> list[Triple]:
     return found
 
 
-def walk_specs(name: str) -> list[Triple]:
-    """All parameters of the specifications that a method takes."""
+def walk_specs(name: str, half: int | None = None) -> list[Triple]:
+    """All parameters of the specifications that a method takes, or half of them."""
     has = parameters(name)
     taken = [spec for spec in SPECS if spec.holder in has and (not spec.methods or name in spec.methods)]
     if ROWS[name].family == "unfolding" and name != "MVU":  # slow, with the graphs of MVU, which is tested
         taken = [spec for spec in taken if spec.holder != "graph"]
-    return [one for spec in taken for one in judge_spec(name, spec)]
+    return [one for spec in half_of(name, taken, half) for one in judge_spec(name, spec)]
 
 
 def named_refusal(found: Outcome, parameter: str, label: str = "") -> bool:
@@ -205,12 +205,13 @@ def judge_in_mode(name: str, parameter: str, mode: str, value: Any) -> Triple:
     return Triple(name, shown, "any", where, why[:160])
 
 
-def walk_modes(name: str) -> list[Triple]:
-    """Test every parameter that has an effect by itself in every mode of a method."""
+def walk_modes(name: str, half: int | None = None) -> list[Triple]:
+    """Test every parameter that has an effect by itself in every mode of a method, or in half of the modes."""
     if ROWS[name].family == "unfolding" and name != "MVU":  # slow, with the modes of MVU, which is tested
         return []
     tried = [p for p in parameters(name) if p not in ALIKE]
-    return [judge_in_mode(name, p, mode, value) for mode, value in modes(name) for p in tried if p != mode]
+    chosen = half_of(name, modes(name), half)
+    return [judge_in_mode(name, p, mode, value) for mode, value in chosen for p in tried if p != mode]
 
 
 # ---------------------------------------------------------------------- all triples
@@ -220,10 +221,15 @@ def is_default(name: str, parameter: str, value: Any) -> bool:
     return same or (default == "binary" and isinstance(value, es.Binary))
 
 
-def walk(name: str) -> list[Triple]:
-    """Return all triples of a method. A default has an effect if another value has one."""
+def half_of(name: str, values: Iterable[Any], half: int | None) -> list[Any]:
+    """Return every second value, or all if `half` is None; methods begin with the first and the second in turn."""
+    return list(values) if half is None else list(values)[(half + list(ROWS).index(name)) % 2 :: 2]
+
+
+def walk(name: str, half: int | None = None) -> list[Triple]:
+    """Return the triples of all parameters of a method or of half of them. A default has an effect if another value has one."""
     triples = []
-    for parameter in parameters(name):
+    for parameter in half_of(name, parameters(name), half):
         values = values_of(name, parameter)
         found = [
             judge(name, parameter, label, value)

@@ -67,7 +67,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarni
 
 # ---------------------------------------------------------------------- scikit-learn's own contract
 @over([*DEFAULT, *(case for case in ALL if case.id.startswith(("LPP-", "LDA-", "NPP-class", "TraceReducer-")))])
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 def test_check_estimator(case: Case) -> None:
     estimator = known_by_name.CCA() if case.id == "KernelCCA" else case.make()
     if is_classifier(estimator):
@@ -81,7 +81,7 @@ def test_check_estimator(case: Case) -> None:
     "ignore:X (does not have valid|has) feature names:UserWarning"
 )  # scikit-learn's checks provoke it
 @pytest.mark.parametrize("check", EXTRA, ids=lambda check: check.__name__.removeprefix("check_"))
-@pytest.mark.every(8)
+@pytest.mark.every(16)
 def test_checks_that_check_estimator_does_not_run(case: Case, check: Any) -> None:
     estimator = known_by_name.CCA() if case.id == "KernelCCA" else case.make()
     check("CCA" if case.pair else case.id, estimator)
@@ -189,6 +189,7 @@ SPARSE = {
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix])
 @pytest.mark.parametrize("name", SPARSE)
+@pytest.mark.every(2)
 def test_sparse_equals_dense(name: str, kind: Any, digits: Any) -> None:
     X = digits.X * (
         1 + 1e-3 * np.random.default_rng(0).random(digits.X.shape)
@@ -206,6 +207,7 @@ def test_sparse_equals_dense(name: str, kind: Any, digits: Any) -> None:
 
 # ---------------------------------------------------------------------- the map
 @over(ALL)
+@pytest.mark.every(2)
 def test_transform_is_row_wise(case: Case, roll: Any) -> None:
     estimator = case.fitted(roll)
     new = np.vstack([roll.X[:4], roll.X[10:30] + 0.1, 3 * roll.X[40:44]])
@@ -313,6 +315,7 @@ def _spread(Y: Any) -> float:
 
 
 @pytest.mark.parametrize("name", [case.id for case in own() if case.id not in ("SpectralClustering", "MixturePPCA")])
+@pytest.mark.every(3)
 def test_held_out_points_land_where_a_refit_puts_them(name: str) -> None:
     """The map may miss held-out points by little more than the refit moves the points that both fits have seen."""
     X, t = make_swiss_roll(800, random_state=3)
@@ -443,6 +446,7 @@ def test_spectral_attributes(case: Case, roll: Any) -> None:
 
 
 @over([case for case in ALL if case.linear])
+@pytest.mark.every(2)
 def test_linear_maps_are_what_they_say(case: Case, digits: Any) -> None:
     estimator = case.make().fit(digits.X, digits.y)
     V, mean = estimator.components_, estimator.mean_
@@ -517,7 +521,7 @@ def test_unit_embeddings(name: str, digits: Any) -> None:
         and not case.pair
     ]
 )
-@pytest.mark.every(4, start=3)
+@pytest.mark.every(8, start=3)
 def test_pipeline_and_grid_search(case: Case, blobs: Any) -> None:
     pipeline = make_pipeline(StandardScaler(), case.make(), KNeighborsClassifier(3))
     step = pipeline.steps[1][0]
@@ -567,6 +571,7 @@ added = set(sys.modules) - before
 ours = {name for name in added if name.split(".")[0] == "eigenspan"}
 print(sorted({name.split(".")[0] for name in added - ours} - set(sys.stdlib_module_names) - {"sklearn"}))
 print(sorted(name for name in added - ours if name.startswith("sklearn.") and not name.startswith("sklearn.utils.")))
+assert "eigenspan._docstrings" not in sys.modules and "Attributes" in eigenspan.LPP.__doc__  # completed when read
 print(sorted(home for home in ("cli", "dimension", "interop", "models", "plotting", "quality", "report", "selection", "theory")
       if "eigenspan." + home in ours))
 """
@@ -575,7 +580,8 @@ print(sorted(home for home in ("cli", "dimension", "interop", "models", "plottin
 
 def test_what_is_imported_late_is_there() -> None:
     code = """
-import eigenspan
+import eigenspan.methods.variance.pca as module, eigenspan
+assert module.PCA is eigenspan.PCA and len(eigenspan.methods()) > 60
 assert set(eigenspan.__all__) <= set(dir(eigenspan))
 names = {name: getattr(eigenspan, name) for name in eigenspan.__all__}
 assert eigenspan.quality.compare is names["compare"] and eigenspan.theory.Theorem is names["Theorem"]

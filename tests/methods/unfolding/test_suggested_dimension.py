@@ -58,6 +58,7 @@ def _plane(n, seed):
     ],
     ids=["roll", "trefoil", "plane with noise", "cube"],
 )
+@pytest.mark.every(3)
 def test_dimensions_of_known_shapes(data, k, dimension, seed):
     assert MVU(2, n_neighbors=k).fit(data(seed)).suggested_dimension_ == dimension
 

@@ -356,6 +356,7 @@ def test_alpha_that_only_the_dual_refutes() -> None:
 # ---------------------------------------------------------------------- labels
 @every
 @pytest.mark.parametrize("mark", [-1, np.nan, None], ids=str)
+@pytest.mark.every(3)
 def test_unlabelled_points(estimator: Any, mark: Any, data: Any) -> None:
     X, y = data
     hidden = np.arange(len(X)) % 5 == 0

@@ -196,6 +196,7 @@ def test_precomputed_distances_give_the_same_unfolding():
 
 @pytest.mark.parametrize("extension", ["eigenfunctions", "kernel-map"])
 @pytest.mark.parametrize("method", [MVU, LaplacianMVU])
+@pytest.mark.every(3)
 def test_new_points_may_come_as_rows_of_distances(method, extension):
     X, new = np.split(sheet(170)[0], [150])
     plain = method(2, n_neighbors=8, extension=extension).fit(X)

@@ -56,6 +56,7 @@ def ways(X: Any) -> Any:
 
 @each_table
 @pytest.mark.parametrize("k", [4, 9])
+@pytest.mark.every(2)
 def test_neighbours_by_distance_then_index(X: Any, k: int) -> None:
     S = in_order(X)
     new = np.argsort(S[:20], axis=1, kind="stable")[:, :k]

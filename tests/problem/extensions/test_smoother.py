@@ -189,6 +189,7 @@ def test_points_far_away_get_finite_values(distance: float) -> None:
 
 
 @pytest.mark.parametrize("distance", np.geomspace(0.3, 30, 25))
+@pytest.mark.every(5)
 def test_values_stay_bounded_away_from_the_data(distance: float) -> None:
     """Where the kernels fade nothing is divided by nothing."""
     X, F, _, _ = swiss(300, 1)
