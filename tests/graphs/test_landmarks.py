@@ -192,6 +192,7 @@ def test_choices_that_need_coordinates() -> None:
 
 # ---------------------------------------------------------------------- graph embeddings on landmarks
 @family
+@pytest.mark.every(3)
 def test_the_fit_is_that_of_the_landmarks_and_the_map_does_the_rest(estimator: Any) -> None:
     X, _ = make_swiss_roll(900, random_state=0)
     chosen = np.random.default_rng(0).permutation(900)[:400]
@@ -224,6 +225,7 @@ def long_roll() -> Any:
     ],
     ids=["LaplacianEigenmaps", "LLE", "LTSA"],
 )
+@pytest.mark.every(3)
 def test_a_fifth_of_the_points_give_the_embedding_of_all(estimator: Any, least: float, long_roll: Any) -> None:
     X, truth = long_roll
     whole = clone(estimator).fit(X).embedding_
@@ -380,6 +382,7 @@ def test_geodesics_are_recovered_from_the_gram_matrix() -> None:
 
 
 @pytest.mark.parametrize("metric", ["precomputed", "cityblock"])
+@pytest.mark.every(2)
 def test_classical_mds_keeps_its_input_and_allocates_few_arrays(metric: str) -> None:
     X = np.random.default_rng(0).standard_normal((1200, 4))
     D = pairwise_distances(X, metric="cityblock")
@@ -444,6 +447,7 @@ def test_errors_name_the_call_to_use(estimator: Any, call: str, monkeypatch: pyt
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
+@pytest.mark.every(2)
 def test_the_calls_named_fit(estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EIGENSPAN_MEMORY", "40M")
     assert_healthy(estimator.fit(BIG).embedding_, 3000)

@@ -432,7 +432,6 @@ LEARNERS = [KernelLearner(unlabeled=None, weights=signs, margin=m) for signs in 
 
 
 @parametrize_with_checks(LEARNERS[:1])
-@pytest.mark.every(3)
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 

@@ -100,7 +100,7 @@ def brute(form, beta, M, B, Y):
 @forms
 @embeddings
 @pytest.mark.parametrize("beta", [0.01, 3.0])
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_the_dense_oracle_agrees(embedding, form, beta):
     X, T = curve(300)
     Y = some(T, 12)
@@ -111,7 +111,7 @@ def test_the_dense_oracle_agrees(embedding, form, beta):
 
 @pytest.mark.parametrize("beta", [1e-3, 1.0, 1e4])
 @pytest.mark.parametrize("embedding", [es.LTSA(n_neighbors=10), es.LaplacianEigenmaps(), es.Isomap()], ids=str)
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 def test_the_sparse_solver_finds_the_spectral_form(embedding, beta):
     X, T = sheet(800)
     Y = some(T, 40)
@@ -504,6 +504,7 @@ def test_one_coordinate_may_come_flat_and_a_refit_forgets():
 @forms
 @pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarning")
 @pytest.mark.filterwarnings("ignore:X (does not have valid|has) feature names:UserWarning")
+@pytest.mark.every(3)
 def test_scikit_learn_finds_nothing_to_object_to(form):
     """With one component any y of numbers is a set of known coordinates."""
     anchored = Anchored(es.LLE(1, n_neighbors=4), form=form)

@@ -215,6 +215,7 @@ def test_modified_lle() -> None:
 
 
 @pytest.mark.parametrize("form", [tangent_alignment, hessian_alignment, modified_alignment])
+@pytest.mark.every(3)
 def test_alignment_forms_are_sums_over_masses(form: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     D = KNN(9).build(ROLL).distances
     masses = np.random.default_rng(0).integers(1, 20, len(ROLL)).astype(float)

@@ -437,6 +437,7 @@ SEVERAL_PIECES: dict[str, Callable[[], Callable[[], Any]]] = {
 
 
 @pytest.mark.parametrize("name", SEVERAL_PIECES)
+@pytest.mark.every(2)
 def test_results_do_not_depend_on_the_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (alignment, barycentric):
         monkeypatch.setattr(module, "_SMALL", -1)

@@ -234,6 +234,7 @@ def test_bridged_components_against_lapack(method: str) -> None:
 
 
 @pytest.mark.parametrize("count, size, solves", [(50, 20, 250), (120, 10, 1000)])
+@pytest.mark.every(2)
 def test_a_null_space_larger_than_the_wanted_space(count: int, size: int, solves: int) -> None:
     """LLE's neighbour relations are directed: each component that is no neighbour of another one adds a null vector."""
     X = clusters(count, size)

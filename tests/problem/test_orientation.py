@@ -187,7 +187,7 @@ METHODS = (
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_another_basis_of_equal_eigenvalues_changes_nothing(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("grid", "polygon", "sphere", "clusters") if method not in ("MVU", "KDR") else ("polygon",):
         table = tables()[name]

@@ -97,7 +97,7 @@ def test_constructor_stores_and_does_nothing_else(case: Case) -> None:
 
 
 @over(ALL)
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 def test_pickle_and_clone(case: Case, roll: Any) -> None:
     estimator = case.fitted(roll)
     new = roll.X[::7] + 0.01
@@ -115,7 +115,7 @@ def test_fitted_attributes_are_documented(case: Case, roll: Any) -> None:
 
 # ---------------------------------------------------------------------- containers and dtypes
 @over(ALL)
-@pytest.mark.every(4, start=1)
+@pytest.mark.every(6, start=1)
 def test_float32_stays_float32_and_near_float64(case: Case, roll: Any) -> None:
     X = roll.X.astype(np.float32)
     single, double = case.make(), case.make().fit(X.astype(np.float64), roll.y)
@@ -132,7 +132,7 @@ FRAMES = {"LPP-kernel": 1e-3, "OLPP-kernel": 1e-3, "LDA-kernel": 1e-5, "TraceRed
 
 
 @over(ALL)
-@pytest.mark.every(4, start=2)
+@pytest.mark.every(6, start=2)
 def test_dataframes_in_and_out(case: Case, roll: Any) -> None:
     names = ["x", "y", "z"]
     frame = pd.DataFrame(roll.X, columns=names, index=np.arange(1000, 1000 + len(roll.X)))
@@ -247,7 +247,7 @@ def test_fit_transform_equals_transform(case: Case, roll: Any) -> None:
 
 
 @over(ALL)
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 def test_callers_may_write_on_the_results(case: Case, roll: Any) -> None:
     estimator = case.make()
     Y = case.embed(estimator, roll.X, roll.y)
@@ -344,7 +344,7 @@ def _assert_same_distances(Y: Any, Z: Any, tolerance: float = 1e-3) -> None:
 
 
 @over([case for case in ALL if case.id not in ORIGIN])
-@pytest.mark.every(4, start=1)
+@pytest.mark.every(6, start=1)
 def test_shift_of_the_data_changes_nothing(case: Case, roll: Any) -> None:
     far = roll.X + np.array([10.0, -300.0, 7.0])
     before, after = case.fitted(roll), case.make().fit(far, roll.y)
@@ -353,7 +353,7 @@ def test_shift_of_the_data_changes_nothing(case: Case, roll: Any) -> None:
 
 
 @over(EUCLIDEAN)
-@pytest.mark.every(4, start=2)
+@pytest.mark.every(6, start=2)
 def test_rotation_of_the_data_changes_nothing(case: Case, roll: Any) -> None:
     Q = np.linalg.qr(np.random.default_rng(5).standard_normal((3, 3)))[0]
     before, after = case.fitted(roll), case.make().fit(roll.X @ Q, roll.y)
@@ -362,7 +362,7 @@ def test_rotation_of_the_data_changes_nothing(case: Case, roll: Any) -> None:
 
 
 @over([case for case in ALL if case.id not in DRAWN])
-@pytest.mark.every(4, start=3)
+@pytest.mark.every(6, start=3)
 def test_row_order_only_permutes(case: Case, roll: Any) -> None:
     order = np.random.default_rng(2).permutation(len(roll.X))
     before, after = case.fitted(roll), case.make().fit(roll.X[order], roll.y[order])
@@ -380,7 +380,7 @@ def test_row_order_with_given_landmarks_only_permutes(roll: Any) -> None:
 
 
 @over(ALL)
-@pytest.mark.every(4)
+@pytest.mark.every(6, start=4)
 def test_same_seed_same_bits(case: Case, roll: Any) -> None:
     first, second = case.fitted(roll), case.make().fit(roll.X, roll.y)
     np.testing.assert_array_equal(first.embedding_, second.embedding_)
@@ -392,7 +392,7 @@ LOOSE = {"LPP-kernel": 1e-3, "OLPP-kernel": 1e-3, "LDA-kernel": 1e-5}
 
 
 @over(ALL)
-@pytest.mark.every(4, start=1)
+@pytest.mark.every(6, start=5)
 def test_threads_do_not_matter(case: Case, roll: Any) -> None:
     one = case.fitted(roll).embedding_  # on one thread, as all fits of the tests
     with threadpool_limits(2):
@@ -401,6 +401,7 @@ def test_threads_do_not_matter(case: Case, roll: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["LaplacianEigenmaps", "LLE", "LTSA", "Isomap", "KernelPCA"])
+@pytest.mark.every(2)
 def test_iterative_solvers_are_deterministic(name: str) -> None:
     X, _ = make_swiss_roll(700, random_state=0)  # beyond the size below which everything is dense
     results = []

@@ -166,6 +166,7 @@ def test_unsupported_storages_raise(name: str, storage: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", DRIFTS_OF_MANY_PRODUCTS)
+@pytest.mark.every(3)
 def test_same_attributes_of_many_sparse_products(name: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X, codes = rng.standard_normal((3100, 300)), np.arange(3100) % 4

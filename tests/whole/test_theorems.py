@@ -631,6 +631,7 @@ def test_the_attained_trace_beats_every_competitor(case):
 
 
 @cases
+@pytest.mark.every(2)
 def test_units(data):
     """V'V = I, Y'Y = I, Y'DY = I, unit covariance: what each method promises of its output."""
     X, y = oversampled(data[0]), data[1]
