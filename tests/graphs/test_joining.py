@@ -131,6 +131,7 @@ def test_the_conformal_scale_counts_neighbours_whose_distance_is_rounded() -> No
 
 
 @pytest.mark.parametrize("estimator", FAMILY, ids=str)
+@pytest.mark.every(3)
 def test_training_points_keep_their_embedding_without_a_lookup(estimator: Any) -> None:
     """Nothing jumps at a training point: a billionth beside it is the same place. The walk alone was 3 to 40 % off."""
     X = make_swiss_roll(400, random_state=0)[0]

@@ -82,6 +82,7 @@ def test_leverage_and_spread_find_a_tiny_far_group(outlying: Any) -> None:
 
 
 @pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.every(2)
 def test_choices_follow_the_seed(choice: str) -> None:
     X = np.random.default_rng(1).standard_normal((300, 4))
     spec = es.Landmarks(25, choice=choice)
@@ -153,6 +154,7 @@ def test_landmarks_is_a_specification() -> None:
 
 
 @pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.every(2)
 def test_every_method_with_landmarks_takes_the_specification(choice: str, roll: Any) -> None:
     spec, rbf = es.Landmarks(60, choice=choice), es.Kernel("rbf", gamma="median")
     methods = [

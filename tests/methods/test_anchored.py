@@ -199,6 +199,7 @@ def test_far_from_the_origin_no_digits_are_lost(embedding, form, beta):
 
 # ---------------------------------------------------------------------- limits
 @embeddings
+@pytest.mark.every(2)
 def test_large_beta_is_exact(embedding):
     X, T = curve(300)
     Y = some(T, 12)
@@ -261,6 +262,7 @@ def test_known_points_are_kept_and_all_may_be_known():
 
 # ---------------------------------------------------------------------- new points
 @embeddings
+@pytest.mark.every(2)
 def test_training_points_return_their_own_coordinates(embedding):
     X, T = curve(300)
     for form in ("exact", "noisy", "spectral"):

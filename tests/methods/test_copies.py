@@ -379,6 +379,7 @@ def test_the_graph_of_the_distinct_rows_is_accepted_again(case: Case) -> None:
         and not isinstance(case.template, (es.KernelIsomap, es.OrdinalIsomap))
     ]
 )
+@pytest.mark.every(2)
 def test_landmarks_may_be_copies(case: Case) -> None:
     X = np.vstack([ROLL, ROLL[:50]])
     chosen = np.r_[0:40, 60:110, 120:150]  # rows 120 … 149 are copies of the first 30
@@ -403,6 +404,7 @@ def test_as_many_landmarks_as_there_are_distinct_rows() -> None:
 
 
 @over([case for case in GRAPH_METHODS if "disconnected" in case.template.get_params() and "tree" not in case.id])
+@pytest.mark.every(2)
 def test_the_largest_component(case: Case) -> None:
     X = repeated(np.vstack([ROLL[:60], ROLL[60:80] + 1000.0]), 5)
     found = fitted(case.make(disconnected="largest"), X)

@@ -769,6 +769,7 @@ def gains(fitted: Any, X: Any, y: Any) -> Any:
     [*REGISTRY, es.LDA(4, criterion="trace-ratio"), es.LDA(2, shrinkage=0.3), es.LDA(2, shrinkage="auto")],
     ids=lambda e: str(e).replace(" ", "")[:50],
 )
+@pytest.mark.every(4)
 def test_axes_are_weighed(estimator: Any, data: Any) -> None:
     X, y = data
     plain = clone(estimator).fit(X, y)
@@ -927,6 +928,7 @@ def test_classes_of_one_sample(estimator: Any, data: Any) -> None:
 
 @every
 @pytest.mark.parametrize("known", [40, 8])
+@pytest.mark.every(2)
 def test_a_singular_unit_is_reported(estimator: Any, known: int) -> None:
     rng = np.random.default_rng(0)
     y = np.where(np.arange(40) < known, np.arange(40) % 4, -1)

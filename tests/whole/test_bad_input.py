@@ -337,7 +337,7 @@ def test_more_features_than_samples(name: str, kernel: Any) -> None:
 # ---------------------------------------------------------------------- graphs that fall apart
 @pytest.mark.parametrize("policy", ["connect", "largest"])
 @pytest.mark.parametrize("name", IMPLICIT)
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_disconnected(name: str, policy: str, islands: Any) -> None:
     with reports(DisconnectedWarning, "3 components (of 30, 20, 10 points)"):
         fitted = es.make(name, n_neighbors=6, disconnected=policy).fit(islands.X)

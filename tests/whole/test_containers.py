@@ -101,7 +101,7 @@ def compare(case: Case, X: Any, others: dict[str, Any]) -> None:
 
 @over(GRAPHS)
 @pytest.mark.parametrize("table", ["counts", "grid"])
-@pytest.mark.every(8)
+@pytest.mark.every(12)
 def test_ties_are_broken_alike(case: Case, table: str, tmp_path: Path) -> None:
     compare(case, TABLES[table], containers(TABLES[table], tmp_path))
 

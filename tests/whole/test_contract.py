@@ -219,6 +219,7 @@ def test_transform_is_row_wise(case: Case, roll: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["PCA", "KernelPCA", "LandmarkMDS", "Isomap", "LaplacianEigenmaps", "LLE"])
+@pytest.mark.every(2)
 def test_many_rows_are_transformed_in_blocks(name: str, roll: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = es.make(name).fit(roll.X)
     new = np.vstack([roll.X, roll.X[:100] + 0.1])
@@ -230,7 +231,7 @@ def test_many_rows_are_transformed_in_blocks(name: str, roll: Any, monkeypatch: 
 
 
 @over(ALL)
-@pytest.mark.every(4, start=3)
+@pytest.mark.every(6, start=3)
 def test_fit_transform_equals_transform(case: Case, roll: Any) -> None:
     estimator = case.make()
     Y = case.embed(estimator, roll.X, roll.y)
@@ -420,7 +421,7 @@ def test_iterative_solvers_are_deterministic(name: str) -> None:
 
 # ---------------------------------------------------------------------- what is fitted
 @over(ALL)
-@pytest.mark.every(4, start=2)
+@pytest.mark.every(6, start=2)
 def test_embedding_is_whole_and_the_input_untouched(case: Case, roll: Any) -> None:
     X, y = roll.X.copy(), roll.y.copy()
     estimator = case.make().fit(X, y)

@@ -119,6 +119,7 @@ def test_common_neighbours_are_measured_in_the_metric_of_the_graph():
     ("estimator", "copies"),
     [(MVU(2, method="dense"), 30), (MVU(2), 30), (LaplacianMVU(2, n_eigenvectors=8), 0), (LandmarkMVU(2), 30)],
 )
+@pytest.mark.every(2)
 def test_the_whole_unfolding_is_on_its_principal_axes(estimator, copies):
     X, _ = sheet(100)
     fitted = estimator.fit(np.vstack([X, X[:copies]]))

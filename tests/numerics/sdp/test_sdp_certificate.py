@@ -190,6 +190,7 @@ def test_shrunk_point_satisfies_its_bounds_and_reaches_one() -> None:
 
 # ---------------------------------------------------------------------- verify
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.every(3)
 def test_verify_agrees(name: str) -> None:
     solution = dense_interior_point(PROGRAMS[name]())
     anew = solution.verify()
