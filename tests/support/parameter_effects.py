@@ -160,13 +160,13 @@ def judge_spec(name: str, spec: SpecParameter) -> list[Triple]:
     return found
 
 
-def walk_specs(name: str, half: int | None = None) -> list[Triple]:
-    """All parameters of the specifications that a method takes, or half of them."""
+def walk_specs(name: str, part: int | None = None) -> list[Triple]:
+    """All parameters of the specifications that a method takes, or a third of them."""
     has = parameters(name)
     taken = [spec for spec in SPECS if spec.holder in has and (not spec.methods or name in spec.methods)]
     if ROWS[name].family == "unfolding" and name != "MVU":  # slow, with the graphs of MVU, which is tested
         taken = [spec for spec in taken if spec.holder != "graph"]
-    return [one for spec in half_of(name, taken, half) for one in judge_spec(name, spec)]
+    return [one for spec in part_of(name, taken, part) for one in judge_spec(name, spec)]
 
 
 def named_refusal(found: Outcome, parameter: str, label: str = "") -> bool:
@@ -205,12 +205,12 @@ def judge_in_mode(name: str, parameter: str, mode: str, value: Any) -> Triple:
     return Triple(name, shown, "any", where, why[:160])
 
 
-def walk_modes(name: str, half: int | None = None) -> list[Triple]:
-    """Test every parameter that has an effect by itself in every mode of a method, or in half of the modes."""
+def walk_modes(name: str, part: int | None = None) -> list[Triple]:
+    """Test every parameter that has an effect by itself in every mode of a method, or in a third of the modes."""
     if ROWS[name].family == "unfolding" and name != "MVU":  # slow, with the modes of MVU, which is tested
         return []
     tried = [p for p in parameters(name) if p not in ALIKE]
-    chosen = half_of(name, modes(name), half)
+    chosen = part_of(name, modes(name), part)
     return [judge_in_mode(name, p, mode, value) for mode, value in chosen for p in tried if p != mode]
 
 
@@ -221,15 +221,15 @@ def is_default(name: str, parameter: str, value: Any) -> bool:
     return same or (default == "binary" and isinstance(value, es.Binary))
 
 
-def half_of(name: str, values: Iterable[Any], half: int | None) -> list[Any]:
-    """Return every second value, or all if `half` is None; methods begin with the first and the second in turn."""
-    return list(values) if half is None else list(values)[(half + list(ROWS).index(name)) % 2 :: 2]
+def part_of(name: str, values: Iterable[Any], part: int | None) -> list[Any]:
+    """Return every third value, or all if `part` is None; where it begins differs from method to method."""
+    return list(values) if part is None else list(values)[(part + list(ROWS).index(name) // 3) % 3 :: 3]
 
 
-def walk(name: str, half: int | None = None) -> list[Triple]:
-    """Return the triples of all parameters of a method or of half of them. A default has an effect if another value has one."""
+def walk(name: str, part: int | None = None) -> list[Triple]:
+    """Return the triples of all parameters of a method or of a third of them. A default has an effect if another value has one."""
     triples = []
-    for parameter in half_of(name, parameters(name), half):
+    for parameter in part_of(name, parameters(name), part):
         values = values_of(name, parameter)
         found = [
             judge(name, parameter, label, value)
