@@ -116,7 +116,7 @@ def write_columns(path):
 
 
 def write_text(path):
-    rows, line = b"1,2,3,4\n" * 2**21, b"1" * 2**24
+    rows, line = b"1,2,3,4\n" * 2**18, b"1" * 2**24
     packers = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
     for ending, pack in packers.items():  # compressed files of several equal members
         (path / f"rows.csv.{ending}").write_bytes(pack(b"a,b,c,d\n") + pack(rows) * (LARGE // 2 // len(rows)))

@@ -62,6 +62,7 @@ def record(*entries):
     return fixed | {"machine": runner.machine(), "versions": runner.versions(), "entries": list(entries)}
 
 
+@pytest.mark.long
 def test_a_tiny_task_from_processes_to_page(tmp_path, monkeypatch):
     (tmp_path / "tiny_tasks.py").write_text(TINY, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
