@@ -70,7 +70,7 @@ def test_leverage_and_spread_find_a_tiny_far_group(outlying: Any) -> None:
     X, far, kernel = outlying
     K = gram_matrix(kernel_rows(kernel, X), X)
     errors: dict[str, list[float]] = {choice: [] for choice in CHOICES}
-    for seed in range(2):
+    for seed in range(3):
         for choice in CHOICES:
             fitted = es.KernelPCA(kernel=kernel, landmarks=es.Landmarks(60, choice=choice), random_state=seed).fit(X)
             assert fitted.landmarks_.size == 60
@@ -349,14 +349,14 @@ def test_asymmetry_is_found_in_any_tile() -> None:
 
 # ---------------------------------------------------------------------- one n×n array
 def test_isomap_keeps_one_square_array() -> None:
-    X, _ = make_swiss_roll(1300, random_state=0)
+    X, _ = make_swiss_roll(2200, random_state=0)
     es.Isomap(n_neighbors=10).fit(X)  # what is compiled once is no part of the measure
     tracemalloc.start()
     fitted = es.Isomap(n_neighbors=10).fit(X)
     kept, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert kept < 1.2 * 8 * 1300**2
-    assert peak < 1.5 * 8 * 1300**2
+    assert kept < 1.2 * 8 * 2200**2
+    assert peak < 1.5 * 8 * 2200**2
     from sklearn.manifold import Isomap
 
     theirs = Isomap(n_components=2, n_neighbors=10).fit(X)
@@ -386,7 +386,7 @@ def test_geodesics_are_recovered_from_the_gram_matrix() -> None:
 @pytest.mark.parametrize("metric", ["precomputed", "cityblock"])
 @pytest.mark.every(2)
 def test_classical_mds_keeps_its_input_and_allocates_few_arrays(metric: str) -> None:
-    X = np.random.default_rng(0).standard_normal((1200, 4))
+    X = np.random.default_rng(0).standard_normal((2200, 4))
     D = pairwise_distances(X, metric="cityblock")
     before = D.copy()
     tracemalloc.start()
