@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 # threads of OpenBLAS that have nothing to do sleep, instead of keeping a core from the other process of tests for a tenth of a second
@@ -16,7 +17,7 @@ from sklearn.datasets import load_digits, make_blobs, make_swiss_roll
 from threadpoolctl import threadpool_limits
 
 from cases import Data
-from grouping import DEFAULT_RUN, mark_long
+from grouping import DEFAULT_RUN, THINNED, mark_long, name_of
 from helpers import ROOT
 
 # what a search over random examples finds is for the one who writes code: a change is judged on the same examples every time
@@ -31,7 +32,14 @@ elif not os.access(ROOT, os.W_OK):  # a tree that cannot be written to: examples
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark_long(items)
+    config.stash[THINNED] = {name_of(item) for item in items if item.get_closest_marker("every") is not None}
     config.stash[DEFAULT_RUN] = [item for item in items if item.get_closest_marker("long") is None]
+
+
+def pytest_collection_finish() -> None:
+    """Exclude modules and collected tests, which live until the end, from garbage collection: it costs a tenth of the run."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -122,7 +122,7 @@ READ = {
 
 @pytest.mark.parametrize("packed", ["", ".gz"])
 @pytest.mark.parametrize("name", READ)
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_file_encoding_is_detected(tmp_path, name, packed):
     data, note = READ[name]
     path = tmp_path / f"t.csv{packed}"

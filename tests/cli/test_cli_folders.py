@@ -34,6 +34,7 @@ def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("method", ["pca", "lda"])
+@pytest.mark.every(2)
 def test_folder_of_parquet_files_is_read_as_one_table(
     folder: Path, in_parts: bool, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

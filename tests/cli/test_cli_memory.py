@@ -116,7 +116,7 @@ def write_columns(path):
 
 
 def write_text(path):
-    rows, line = b"1,2,3,4\n" * 2**21, b"1" * 2**24
+    rows, line = b"1,2,3,4\n" * 2**18, b"1" * 2**24
     packers = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
     for ending, pack in packers.items():  # compressed files of several equal members
         (path / f"rows.csv.{ending}").write_bytes(pack(b"a,b,c,d\n") + pack(rows) * (LARGE // 2 // len(rows)))
@@ -249,6 +249,7 @@ def test_user_memory_limit_is_respected(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("ending", ["csv.gz", "csv.bz2", "csv.xz"])
+@pytest.mark.every(3)
 def test_compressed_text_is_read_in_chunks(tmp_path, monkeypatch, ending):
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((3000, 4)), columns=list("abcd"))
     frame.to_csv(tmp_path / f"t.{ending}", index=False)

@@ -32,6 +32,7 @@ def little_memory(monkeypatch):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npy"])
 @pytest.mark.parametrize("scale", ["standard", "none"])
+@pytest.mark.every(2)
 def test_chunked_embedding_equals_the_in_memory_one(table, little_memory, ending, scale, monkeypatch):
     arguments = ["embed", table / f"t.{ending}", "--scale", scale, *([] if ending == "npy" else ["--label", "kind"])]
     output = run(*arguments, "-o", table / "parts.csv", "--model", table / "m.eig")

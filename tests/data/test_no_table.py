@@ -52,7 +52,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
-@pytest.mark.every(3)
+@pytest.mark.every(2)
 def test_every_estimator_refuses_it(name):
     subject = SUBJECTS[name]
     fitted = subject.fit()

@@ -217,6 +217,7 @@ def test_principal_axes_in_parts(cuts: list[int], k: Any, whiten: bool) -> None:
 )
 @settings(max_examples=8, deadline=None)
 @given(cuts=st.lists(st.integers(1, 199), max_size=8))
+@pytest.mark.every(2)
 def test_discriminants_in_parts(params: dict[str, Any], cuts: list[int]) -> None:
     X, y = cloud(200, 7)
     y = np.where(np.arange(200) % 9 == 0, -1, y)  # some rows without a label
@@ -386,6 +387,7 @@ METHODS = {
 
 @pytest.mark.parametrize("shape", [(300, 12), (300, 13), (10, 12)], ids=["full rank", "redundant", "wide"])
 @pytest.mark.parametrize("name", METHODS)
+@pytest.mark.every(3)
 def test_file_equals_array(name: str, shape: tuple[int, int], tmp_path: Path) -> None:
     X, y = cloud(shape[0])
     X = np.column_stack([X, X[:, 0] - X[:, 3]])[:, : shape[1]]

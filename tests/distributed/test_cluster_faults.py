@@ -69,7 +69,8 @@ def test_a_worker_that_is_killed_changes_nothing(mortal_cluster: Any, whole: Any
     assert fit_and_compare(lazily(block, BLOCKS), whole) == []  # told of once
 
 
-@pytest.mark.parametrize("memory", [pytest.param(0, marks=pytest.mark.long), 2**30])
+@pytest.mark.long
+@pytest.mark.parametrize("memory", [0, 2**30])
 @pytest.mark.usefixtures("mortal_cluster")
 def test_a_block_that_ends_its_worker_once(whole: Any, tmp_path: Path, memory: int) -> None:
     """By a signal, or by taking more memory than the worker has."""

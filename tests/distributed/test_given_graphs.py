@@ -48,6 +48,7 @@ def assert_same(lazy: Any, whole: Any) -> None:
 
 
 @pytest.mark.parametrize("name", FITS)
+@pytest.mark.every(2)
 def test_as_in_memory_whatever_the_blocks(name: str) -> None:
     whole = clone(FITS[name]).fit(X, SOME)
     with dask.config.set(scheduler="threads"):

@@ -78,6 +78,7 @@ def assert_same(lazy: Any, whole: Any, tolerance: float = 1e-8) -> None:
 
 
 @pytest.mark.parametrize("name", FITS)
+@pytest.mark.every(2)
 def test_as_in_memory_on_threads(name: str) -> None:
     estimator, y = FITS[name]
     whole = fitted(estimator, X, y)

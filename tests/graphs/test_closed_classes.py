@@ -18,6 +18,7 @@ from dense_definitions import Graph, aligned, barycentres, nearest, square
 from eigenspan.errors import DegenerateWarning, DisconnectedError, DisconnectedWarning, InputError
 from eigenspan.graphs import ClosedClasses
 from eigenspan.graphs.neighbours.closed import largest_part, with_one_closed_class
+from grouping import longer
 from helpers import angle, external_data, quietly, reports, same_subspace, says
 
 
@@ -240,9 +241,9 @@ def test_groups_of_coinciding_points_are_reported() -> None:
         es.LaplacianEigenmaps(2, graph=W, weights="precomputed").fit(X)
 
 
-@pytest.mark.parametrize("name", ["umist_28x23", "digits", "usps", "coil20_32x32", "mfeat"])
+@pytest.mark.parametrize("name", ["umist_28x23", "digits", *longer("usps", "coil20_32x32", "mfeat")])
 @pytest.mark.parametrize("method", [es.LLE, es.ModifiedLLE, es.NPP])
-@pytest.mark.every(3)
+@pytest.mark.every(2)
 def test_every_collapse_is_reported(name: str, method: Any) -> None:
     """Connected graphs put no more than 1 % of the points on one spot; kept ones warn of axes that cost nothing."""
     X = load_digits().data[:600] if name == "digits" else external_data(name)["X"][:1500].astype(float)

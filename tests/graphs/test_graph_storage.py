@@ -33,6 +33,7 @@ METHODS = {
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("over, rows", [(DENSE, SPARSE), (SPARSE, DENSE)], ids=["dense graph", "sparse graph"])
+@pytest.mark.every(3)
 def test_a_given_graph_equals_a_graph_of_these_rows(method, graph, over, rows):
     make, build = METHODS[method], GRAPHS[graph]
     new = sp.csr_array(NEW) if sp.issparse(rows) else NEW

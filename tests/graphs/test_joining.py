@@ -131,6 +131,7 @@ def test_the_conformal_scale_counts_neighbours_whose_distance_is_rounded() -> No
 
 
 @pytest.mark.parametrize("estimator", FAMILY, ids=str)
+@pytest.mark.every(3)
 def test_training_points_keep_their_embedding_without_a_lookup(estimator: Any) -> None:
     """Nothing jumps at a training point: a billionth beside it is the same place. The walk alone was 3 to 40 % off."""
     X = make_swiss_roll(400, random_state=0)[0]
@@ -157,6 +158,7 @@ def test_the_walk_takes_over_at_a_tenth_of_the_spacing() -> None:
 
 
 @pytest.mark.parametrize("method", [es.LaplacianEigenmaps(3), es.DiffusionMap(3), es.SpectralClustering(3)], ids=str)
+@pytest.mark.every(3)
 def test_held_out_points_have_smaller_errors_than_with_directed_lists(method: Any) -> None:
     """Against a fit that saw them: 1.7, 1.7 and 0.8 % off, by the lists of the new points alone 2.1, 2.2 and 1.1 %."""
     X = make_swiss_roll(900, random_state=0)[0]

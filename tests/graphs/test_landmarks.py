@@ -82,6 +82,7 @@ def test_leverage_and_spread_find_a_tiny_far_group(outlying: Any) -> None:
 
 
 @pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.every(2)
 def test_choices_follow_the_seed(choice: str) -> None:
     X = np.random.default_rng(1).standard_normal((300, 4))
     spec = es.Landmarks(25, choice=choice)
@@ -100,6 +101,7 @@ def test_choices_follow_the_seed(choice: str) -> None:
 
 
 @pytest.mark.parametrize("m", [7, 30, 120])
+@pytest.mark.every(3)
 def test_leverage_draws_by_the_scores_it_estimates(m: int) -> None:
     """Inclusion follows the exact ridge leverage: points with twice the leverage are drawn about twice as often."""
     rng = np.random.default_rng(0)
@@ -152,6 +154,7 @@ def test_landmarks_is_a_specification() -> None:
 
 
 @pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.every(2)
 def test_every_method_with_landmarks_takes_the_specification(choice: str, roll: Any) -> None:
     spec, rbf = es.Landmarks(60, choice=choice), es.Kernel("rbf", gamma="median")
     methods = [
@@ -191,6 +194,7 @@ def test_choices_that_need_coordinates() -> None:
 
 # ---------------------------------------------------------------------- graph embeddings on landmarks
 @family
+@pytest.mark.every(3)
 def test_the_fit_is_that_of_the_landmarks_and_the_map_does_the_rest(estimator: Any) -> None:
     X, _ = make_swiss_roll(900, random_state=0)
     chosen = np.random.default_rng(0).permutation(900)[:400]
@@ -223,6 +227,7 @@ def long_roll() -> Any:
     ],
     ids=["LaplacianEigenmaps", "LLE", "LTSA"],
 )
+@pytest.mark.every(3)
 def test_a_fifth_of_the_points_give_the_embedding_of_all(estimator: Any, least: float, long_roll: Any) -> None:
     X, truth = long_roll
     whole = clone(estimator).fit(X).embedding_
@@ -379,6 +384,7 @@ def test_geodesics_are_recovered_from_the_gram_matrix() -> None:
 
 
 @pytest.mark.parametrize("metric", ["precomputed", "cityblock"])
+@pytest.mark.every(2)
 def test_classical_mds_keeps_its_input_and_allocates_few_arrays(metric: str) -> None:
     X = np.random.default_rng(0).standard_normal((2200, 4))
     D = pairwise_distances(X, metric="cityblock")
@@ -443,6 +449,7 @@ def test_errors_name_the_call_to_use(estimator: Any, call: str, monkeypatch: pyt
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
+@pytest.mark.every(2)
 def test_the_calls_named_fit(estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EIGENSPAN_MEMORY", "40M")
     assert_healthy(estimator.fit(BIG).embedding_, 3000)

@@ -57,6 +57,7 @@ def test_the_trees_are_those_of_all_pairs(X: Any, n_trees: int) -> None:
 
 @clouds
 @pytest.mark.parametrize("first, last", [(1, 1), (1, 4), (2, 64)])
+@pytest.mark.every(3)
 def test_short_lists_are_searched_further(X: Any, first: int, last: int, monkeypatch: Any) -> None:
     """Where the lists prove little the searches beyond them are the whole story."""
     monkeypatch.setattr(trees, "_FIRST", first - 4)
@@ -110,6 +111,7 @@ def test_a_hub_gives_a_forest() -> None:
 
 
 @pytest.mark.parametrize("method", [es.LaplacianEigenmaps, es.Isomap, es.LLE, es.LPP, es.CommuteTimeEmbedding, es.MVU])
+@pytest.mark.every(2)
 def test_graph_methods_accept_spanning_trees(method: Any) -> None:
     X, _ = make_blobs(90, centers=[[0, 0, 0], [30, 0, 0], [0, 30, 5]], random_state=0)
     weights = {"weights": "binary"} if "weights" in method().get_params() else {}

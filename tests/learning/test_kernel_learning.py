@@ -108,6 +108,7 @@ def test_agrees_with_a_general_solver_of_equation_31(seed, margin, signs):
 @seeds
 @every
 @both
+@pytest.mark.every(3)
 def test_bounds_can_be_recomputed_from_the_results(seed, margin, signs):
     K, rows, y = problem(seed)
     box, tau = MARGINS[margin]

@@ -62,6 +62,7 @@ def by_cvxpy(K, rows, Y, margin, signs):
 
 @every
 @both
+@pytest.mark.every(2)
 def test_a_general_solver_finds_the_same(margin, signs):
     K, rows, Y = problem()
     found = solve(K, rows, Y, margin, signs)

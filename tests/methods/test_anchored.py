@@ -100,7 +100,7 @@ def brute(form, beta, M, B, Y):
 @forms
 @embeddings
 @pytest.mark.parametrize("beta", [0.01, 3.0])
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_the_dense_oracle_agrees(embedding, form, beta):
     X, T = curve(300)
     Y = some(T, 12)
@@ -111,7 +111,7 @@ def test_the_dense_oracle_agrees(embedding, form, beta):
 
 @pytest.mark.parametrize("beta", [1e-3, 1.0, 1e4])
 @pytest.mark.parametrize("embedding", [es.LTSA(n_neighbors=10), es.LaplacianEigenmaps(), es.Isomap()], ids=str)
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 def test_the_sparse_solver_finds_the_spectral_form(embedding, beta):
     X, T = sheet(800)
     Y = some(T, 40)
@@ -140,6 +140,7 @@ def test_a_known_neighbour_is_all_there_is_to_a_chain():
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("m", [5, 10, 20])
 @pytest.mark.parametrize("form", ["exact", "noisy", "spectral"])
+@pytest.mark.every(3)
 def test_a_handful_of_coordinates_unrolls_the_sheet(form, m, seed):
     X, T = sheet(1000, seed)
     Y = some(T, m, seed)
@@ -177,6 +178,7 @@ def test_flat_data_keep_any_affine_map():
 
 @forms
 @embeddings
+@pytest.mark.every(4)
 def test_an_affine_change_of_the_coordinates_changes_nothing_else(embedding, form):
     X, T = curve(300)
     Y, turn, shift = some(T, 10), np.array([[2.0, 1.0], [-3.0, 0.5]]), np.array([1e5, -7.0])
@@ -187,6 +189,7 @@ def test_an_affine_change_of_the_coordinates_changes_nothing_else(embedding, for
 
 @pytest.mark.parametrize(("form", "beta"), [("exact", 1.0), ("noisy", 1e-6)])
 @embeddings
+@pytest.mark.every(4)
 def test_far_from_the_origin_no_digits_are_lost(embedding, form, beta):
     X, T = sheet(1000)
     Y = some(T, 10)
@@ -196,6 +199,7 @@ def test_far_from_the_origin_no_digits_are_lost(embedding, form, beta):
 
 # ---------------------------------------------------------------------- limits
 @embeddings
+@pytest.mark.every(2)
 def test_large_beta_is_exact(embedding):
     X, T = curve(300)
     Y = some(T, 12)
@@ -258,6 +262,7 @@ def test_known_points_are_kept_and_all_may_be_known():
 
 # ---------------------------------------------------------------------- new points
 @embeddings
+@pytest.mark.every(2)
 def test_training_points_return_their_own_coordinates(embedding):
     X, T = curve(300)
     for form in ("exact", "noisy", "spectral"):
@@ -269,6 +274,7 @@ def test_training_points_return_their_own_coordinates(embedding):
     ("embedding", "limit"), [(es.LTSA(n_neighbors=10), 0.02), (es.Isomap(n_neighbors=10), 0.08)], ids=["LTSA", "Isomap"]
 )
 @forms
+@pytest.mark.every(2)
 def test_held_out_points_find_their_place(embedding, limit, form):
     X, T = sheet(1300)
     T = T @ [[1.2, 1.6], [-1.6, 1.2]]  # not along Isomap's own axes
@@ -454,6 +460,7 @@ def test_parameters_go_through_the_wrapper():
 
 @forms
 @embeddings
+@pytest.mark.every(4)
 def test_models_survive_pickling_and_seeds_repeat(embedding, form):
     X, T = curve(200)
     Y = some(T, 10)
@@ -499,6 +506,7 @@ def test_one_coordinate_may_come_flat_and_a_refit_forgets():
 @forms
 @pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarning")
 @pytest.mark.filterwarnings("ignore:X (does not have valid|has) feature names:UserWarning")
+@pytest.mark.every(3)
 def test_scikit_learn_finds_nothing_to_object_to(form):
     """With one component any y of numbers is a set of known coordinates."""
     anchored = Anchored(es.LLE(1, n_neighbors=4), form=form)

@@ -188,6 +188,7 @@ def sparse_counts(seed, shape=(6, 33)):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("shape", [(6, 33), (33, 6)])
+@pytest.mark.every(3)
 def test_infinite_features_end_with_a_warning(seed, shape):
     """Features of the most likely table are infinite where cells are empty: Newton's matrix became singular, after minutes."""
     N = sparse_counts(seed, shape)

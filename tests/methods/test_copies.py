@@ -87,6 +87,7 @@ def test_all_implicit_methods_but_unfolding_count_copies() -> None:
 
 @over(GRAPH_METHODS)
 @pytest.mark.parametrize("data", DATA)
+@pytest.mark.every(3)
 def test_copies_share_one_place_and_the_map_knows_it(case: Case, data: str) -> None:
     X = DATA[data]
     found = fitted(case.make(), X)
@@ -106,6 +107,7 @@ def test_distinct_rows_are_as_before(case: Case) -> None:
 
 
 @over([case for case in GRAPH_METHODS if case.template._input.sparse])
+@pytest.mark.every(2)
 def test_sparse_rows_and_single_precision(case: Case) -> None:
     X = DATA["0/1"]
     Y = fitted(case.make(), X).embedding_
@@ -213,6 +215,7 @@ def test_modified_lle() -> None:
 
 
 @pytest.mark.parametrize("form", [tangent_alignment, hessian_alignment, modified_alignment])
+@pytest.mark.every(3)
 def test_alignment_forms_are_sums_over_masses(form: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     D = KNN(9).build(ROLL).distances
     masses = np.random.default_rng(0).integers(1, 20, len(ROLL)).astype(float)
@@ -376,6 +379,7 @@ def test_the_graph_of_the_distinct_rows_is_accepted_again(case: Case) -> None:
         and not isinstance(case.template, (es.KernelIsomap, es.OrdinalIsomap))
     ]
 )
+@pytest.mark.every(2)
 def test_landmarks_may_be_copies(case: Case) -> None:
     X = np.vstack([ROLL, ROLL[:50]])
     chosen = np.r_[0:40, 60:110, 120:150]  # rows 120 … 149 are copies of the first 30
@@ -400,6 +404,7 @@ def test_as_many_landmarks_as_there_are_distinct_rows() -> None:
 
 
 @over([case for case in GRAPH_METHODS if "disconnected" in case.template.get_params() and "tree" not in case.id])
+@pytest.mark.every(2)
 def test_the_largest_component(case: Case) -> None:
     X = repeated(np.vstack([ROLL[:60], ROLL[60:80] + 1000.0]), 5)
     found = fitted(case.make(disconnected="largest"), X)

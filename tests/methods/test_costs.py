@@ -374,6 +374,7 @@ SOME_WINE = np.where(np.arange(178) % 2 == 0, CULTIVAR, -1)
 
 @pytest.mark.parametrize("kernel", [None, "rbf"])
 @pytest.mark.parametrize("method", [es.SSLFDA, es.SSDNE, es.SSMFA, es.SSMMC, es.SSFDA], ids=lambda m: m.__name__)
+@pytest.mark.every(3)
 def test_gamma_is_a_share_of_what_labels_can_gain(method: Any, kernel: Any) -> None:
     """A = (A + γsU at γ = 1) − U·s has its negative eigenvalues' sum equal to s Tr U, whatever the basis."""
     half, whole = (method(2, gamma=g, kernel=kernel).fit(WINE, SOME_WINE) for g in (1.0, 2.0))

@@ -32,6 +32,7 @@ def off(sheet: Any, Y: Any, scale: bool = False) -> float:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.every(3)
 def test_a_roll_comes_out_at_its_lengths(seed: int) -> None:
     X, sheet = roll(1500, seed)
     graph = es.KNN(10)

@@ -43,6 +43,7 @@ def _diffusion(W: Any, alpha: float, t: int, d: int = 3) -> Any:
 @pytest.mark.parametrize("scale", [1.0, 1e-3, 1e4])
 @pytest.mark.parametrize("alpha, t", [(0, 1), (0.5, 2), (1, 1)])
 @pytest.mark.parametrize("diagonal", ["none", "ones", "uneven"])
+@pytest.mark.every(3)
 def test_diffusion_map_of_given_weights_is_the_walk_of_the_matrix(diagonal, alpha, t, scale):
     W, X = _weights(diagonal)
     expected, mu = _diffusion(W, alpha, t)

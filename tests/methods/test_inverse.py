@@ -185,6 +185,7 @@ def test_permutations_find_it_too(cls: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize("cls", [es.SIR, es.SAVE, es.PHD, es.LAD])
+@pytest.mark.every(2)
 def test_levels_are_kept_where_there_is_nothing(cls: Any) -> None:
     """P-values of pure noise are uniform: their mean over 60 draws is near a half."""
     found = []

@@ -48,6 +48,7 @@ def test_landmarks_that_span_the_data_give_mds_itself() -> None:
 
 
 @pytest.mark.parametrize("choice", ["random", "maxmin"])
+@pytest.mark.every(2)
 def test_landmark_isomap_is_near_isomap_of_the_digits(choice: str) -> None:
     """The landmarks' own two axes were 11 to 25 % off."""
     X = DIGITS[::2]

@@ -47,6 +47,7 @@ def test_the_other_coordinate_is_found_by_another_response(roll):
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.every(3)
 def test_the_minimum_is_found_to_the_digits_that_rounding_leaves(seed):
     """Points that differ in their last digits, as with another processor, have the same embedding."""
     X, t = make_swiss_roll(150, random_state=seed)

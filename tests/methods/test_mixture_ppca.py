@@ -70,6 +70,7 @@ def test_the_likelihood_never_falls(fitted: Any) -> None:
 
 @pytest.mark.parametrize("load", [load_iris, load_wine])
 @pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.every(2)
 def test_one_dimension_less_than_features_is_a_gaussian_mixture(
     load: Any, k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -131,5 +131,6 @@ def test_copies_landmarks_frames_and_files(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     "estimator", [es.EigenmapRegressor(), es.EigenmapClassifier(unlabeled=None)], ids=["numbers", "classes"]
 )
+@pytest.mark.every(2)
 def test_scikit_learn_agrees(estimator: Any) -> None:
     quietly(lambda: assert_scikit_learn_agrees(estimator))

@@ -146,7 +146,7 @@ def test_all_methods_in_parts_are_tested() -> None:
 @pytest.mark.parametrize("cut", ["rows", "classes"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [*CLASSES, *OTHERS])
-@pytest.mark.every(8)
+@pytest.mark.every(12)
 def test_parts_of_any_rows(name: str, kind: str, cut: str) -> None:
     X, y = table(kind)
     method = {**CLASSES, **OTHERS}[name]
@@ -155,6 +155,7 @@ def test_parts_of_any_rows(name: str, kind: str, cut: str) -> None:
 
 
 @pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.every(2)
 def test_rows_without_a_label_may_come_first(name: str) -> None:
     """One row at a time, and in two parts of which one has no label at all."""
     X, y = table("plain")
@@ -241,6 +242,7 @@ def test_copies_may_be_undistorted_at_first(copies: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["PCA", "LDA", "CCA", "MultiviewCCA", "OrientedPCA", "SIR"])
+@pytest.mark.every(2)
 def test_rows_far_from_the_origin_one_at_a_time(name: str) -> None:
     """Differences keep the digits that the rows have of them: 1e6 beside a spread of one leaves ten."""
     X, y = table("plain")

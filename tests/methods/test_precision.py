@@ -55,6 +55,7 @@ def test_classes_told_apart_by_the_smallest_direction(route: str, tmp_path: Path
 @pytest.mark.parametrize("is_turned", [False, True], ids=["columns", "turned"])
 @pytest.mark.parametrize("k", [4, 6])
 @pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.every(2)
 def test_singular_values_over_eight_orders(route: str, k: int, is_turned: bool, tmp_path: Path) -> None:
     scale = np.geomspace(1, 1e-8, 6)
     X = turned(500, scale) if is_turned else np.random.default_rng(0).standard_normal((500, 6)) * scale

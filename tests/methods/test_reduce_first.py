@@ -93,7 +93,7 @@ def _agree(ours: Any, theirs: Any, pca: Any, X: Any, new: Any, tol: float = 1e-7
 @pytest.mark.parametrize(
     ("name", "template", "params"), _cases(), ids=lambda value: value if isinstance(value, str) else ""
 )
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_reduce_equals_pca_then_the_method(name, template, params):
     X, y = _data()
     new = X[:9] + 0.3 * np.random.default_rng(2).standard_normal((9, X.shape[1]))

@@ -47,6 +47,7 @@ def cloud(seed: int) -> Any:
 @CUTS
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("data", [lambda seed: chain(seed)[0], cloud], ids=["chain", "cloud"])
+@pytest.mark.every(3)
 def test_the_threshold_is_the_best_of_all(cut: str, seed: int, data: Any) -> None:
     X = data(seed)
     # of one point of a cloud the weights vanish, which is warned of

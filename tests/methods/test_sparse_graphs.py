@@ -61,7 +61,7 @@ EMBEDDINGS = [
 
 @pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarning")
 @pytest.mark.parametrize("estimator", EMBEDDINGS, ids=str)
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_sparse_rows_are_embedded_as_dense_ones(estimator: Any) -> None:
     dense = estimator.fit(TEXTS.toarray())
     wanted, placed = dense.embedding_.copy(), dense.transform(MORE.toarray())
@@ -206,6 +206,7 @@ def test_sparse_distances_as_rows() -> None:
 @pytest.mark.parametrize(
     "make", [es.LaplacianEigenmaps, es.Isomap, es.LLE, es.LTSA, es.DiffusionMap], ids=lambda m: m.__name__
 )
+@pytest.mark.every(2)
 def test_a_flat_metric_is_that_of_the_graph(make: Any) -> None:
     X = np.abs(ROLL) + 1
     for metric in ("cosine", "manhattan"):

@@ -482,6 +482,7 @@ def test_cccp_never_decreases_the_criterion(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.every(3)
 def test_cccp_ends_where_the_linearised_criterion_is_largest(seed: int) -> None:
     """No labels of unlabelled points beat the found ones in the linearisation about these (gradient by differences)."""
     X, _, partly = hard(seed)
@@ -652,7 +653,7 @@ def test_points_without_edges_keep_what_they_have() -> None:
 
 # ---------------------------------------------------------------------- what all of them promise
 @pytest.mark.parametrize("estimator", [param for param in SUPERVISED if param.id not in IN_THE_CONTRACT])
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 def test_check_estimator(estimator: Any) -> None:
     quietly(lambda: assert_scikit_learn_agrees(clone(estimator)))
 
@@ -676,6 +677,7 @@ def test_pickle_clone_and_new_points(estimator: Any, data: Any) -> None:
 
 @every
 @pytest.mark.parametrize("axes", ["unit", "eigenvalue-norm"])
+@pytest.mark.every(4)
 def test_linear_kernel_is_the_linear_method(estimator: Any, axes: str, data: Any) -> None:
     X, y = data
     settings = {"ridge": 0.0, "axes": axes}
@@ -727,7 +729,7 @@ def test_methods_of_labels_are_in_the_registry() -> None:
 
 
 @every
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_kernels_missing_labels_weighted_axes_and_new_points(estimator: Any, data: Any) -> None:
     """What every method of labels accepts."""
     X, y = data
@@ -767,6 +769,7 @@ def gains(fitted: Any, X: Any, y: Any) -> Any:
     [*REGISTRY, es.LDA(4, criterion="trace-ratio"), es.LDA(2, shrinkage=0.3), es.LDA(2, shrinkage="auto")],
     ids=lambda e: str(e).replace(" ", "")[:50],
 )
+@pytest.mark.every(4)
 def test_axes_are_weighed(estimator: Any, data: Any) -> None:
     X, y = data
     plain = clone(estimator).fit(X, y)
@@ -884,6 +887,7 @@ def test_identifiers_are_suspicious_and_rare_labels_are_not(estimator: Any, data
 
 
 @every
+@pytest.mark.every(2)
 def test_labels_of_every_kind(estimator: Any, data: Any) -> None:
     X, y = data
     expected = clone(estimator).fit(X, y)
@@ -924,6 +928,7 @@ def test_classes_of_one_sample(estimator: Any, data: Any) -> None:
 
 @every
 @pytest.mark.parametrize("known", [40, 8])
+@pytest.mark.every(2)
 def test_a_singular_unit_is_reported(estimator: Any, known: int) -> None:
     rng = np.random.default_rng(0)
     y = np.where(np.arange(40) < known, np.arange(40) % 4, -1)

@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris, load_wine, make_swiss_roll
 import eigenspan as es
 from eigenspan._compat import make_constraint
 from eigenspan.errors import DimensionError, InputError, LabelWarning
+from grouping import longer
 from helpers import quietly
 
 RNG = np.random.default_rng(0)
@@ -41,7 +42,10 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=CASES)
+QUICK = ["PCA", "ClassicalMDS", "LandmarkMDS", "KernelIsomap", "LandmarkIsomap", "MVU", "LDA"]
+
+
+@pytest.fixture(scope="module", params=[*QUICK, *longer(*(name for name in CASES if name not in QUICK))])
 def case(request):
     make, given, d = CASES[request.param]
     return make().fit(*given), given, d
@@ -96,6 +100,7 @@ def test_pca_and_ppca_and_mds_agree():
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("k", [8, 11])
+@pytest.mark.every(3)
 def test_isomap_of_rolls(seed, k):
     X, _ = make_swiss_roll(1000, noise=0.2, random_state=seed)
     assert es.Isomap("auto", n_neighbors=k).fit(X).n_components_ == 2

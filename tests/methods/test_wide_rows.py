@@ -40,6 +40,7 @@ def test_sparse_rows_have_the_axes_of_dense_ones(Method: Any) -> None:
 
 
 @pytest.mark.parametrize("Method", METHODS)
+@pytest.mark.every(2)
 def test_sparse_rows_stay_sparse(Method: Any) -> None:
     """Neither the dense rows, 192 MB, nor anything of features by features, 29 GB."""
     X, labels = wide(400, 60_000, 0.0016)

@@ -80,6 +80,7 @@ def mapped(estimator: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", FITS)
+@pytest.mark.every(3)
 def test_fitted_estimators_contain_no_search_structure(name: str) -> None:
     estimator = quietly(FITS[name])
     mapped(estimator)  # triggers lazy construction

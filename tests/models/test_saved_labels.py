@@ -30,7 +30,7 @@ def types_of(codes):
 
 
 @pytest.mark.parametrize("name", LABELLED)
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_round_trip(name, tmp_path):
     subject = SUBJECTS[name]
     for kind, y in types_of(np.asarray(subject.y()).astype(int)):

@@ -110,13 +110,14 @@ def assert_kept(estimator: Any, new: Any, folder: Any) -> Any:
 
 # ---------------------------------------------------------------------- every method
 @over([case for case in estimators() if getattr(case.template, "distortions", None) is None])
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 def test_every_estimator_round_trips(case: Case, blobs: Data, tmp_path) -> None:
     new = np.vstack([blobs.X[:5], blobs.X[:20] + 0.01])
     assert_kept(case.fitted(blobs), new, tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(SIDE_UNFOLDINGS))
+@pytest.mark.every(3)
 def test_supervised_unfoldings_round_trip(name: str, tmp_path) -> None:
     (row,) = [row for row in TABLE if row.name == name]
     fitted = row.build().fit(X[:30], y[:30])
@@ -173,6 +174,7 @@ KINDS = {
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # scikit-learn warns of future defaults
 @pytest.mark.filterwarnings("ignore:.*sparse:UserWarning")
 @pytest.mark.parametrize("name", KINDS)
+@pytest.mark.every(3)
 def test_other_configurations_round_trip(name: str, tmp_path) -> None:
     template, rows, labels = KINDS[name]
     fitted = template.fit(rows) if labels is None else template.fit(rows, labels)

@@ -80,6 +80,7 @@ GRAPHS = {
 
 @pytest.mark.parametrize("together", [1, 3, 32])
 @pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.every(3)
 def test_shortest_paths_against_bellman_ford(name: str, together: int) -> None:
     graph = GRAPHS[name]
     sources = np.arange(graph.shape[0])
@@ -260,6 +261,7 @@ def both(monkeypatch: pytest.MonkeyPatch, module: Any, work: Callable[[], Any]) 
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.every(3)
 def test_compiled_alignment_is_that_of_numpy(form: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, graph = MODELS[name]
     small, large = both(monkeypatch, alignment, lambda: FORMS[form](X, graph).sparse)
@@ -437,6 +439,7 @@ SEVERAL_PIECES: dict[str, Callable[[], Callable[[], Any]]] = {
 
 
 @pytest.mark.parametrize("name", SEVERAL_PIECES)
+@pytest.mark.every(2)
 def test_results_do_not_depend_on_the_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (alignment, barycentric):
         monkeypatch.setattr(module, "_SMALL", -1)

@@ -159,6 +159,7 @@ def test_iteration_continues_outside_an_invariant_subspace() -> None:
 @pytest.mark.parametrize("together", [1, 4])
 @pytest.mark.parametrize("copies", [1, 2, 3, 4, 9])
 @pytest.mark.parametrize("k", range(1, 7))
+@pytest.mark.every(4)
 def test_no_repeated_eigenvalue_is_missed_however_few_are_wanted(k: int, copies: int, together: int) -> None:
     values = np.concatenate([[0.0], np.repeat([2.0, 1.5], copies), np.linspace(0.5, 0.1, 300)])
     n, rng, products = len(values), np.random.default_rng(k), []
@@ -234,6 +235,7 @@ def test_bridged_components_against_lapack(method: str) -> None:
 
 
 @pytest.mark.parametrize("count, size, solves", [(50, 20, 250), (120, 10, 1000)])
+@pytest.mark.every(2)
 def test_a_null_space_larger_than_the_wanted_space(count: int, size: int, solves: int) -> None:
     """LLE's neighbour relations are directed: each component that is no neighbour of another one adds a null vector."""
     X = clusters(count, size)

@@ -213,7 +213,7 @@ def reference(A: np.ndarray, k: int, sense: str, N: np.ndarray | None) -> tuple[
 
 
 @pytest.mark.parametrize("case, name", TABLE)
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 def test_solver_agrees_with_lapack(case: Case, name: str) -> None:
     A = case.make()
     N = None if case.exclude is None else case.exclude(A.n)
@@ -404,6 +404,7 @@ def test_multigrid_against_lapack() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+@pytest.mark.every(3)
 def test_multigrid_converges_fast_in_any_unit(scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
     pyamg = pytest.importorskip("pyamg")
     seen = []

@@ -60,7 +60,7 @@ BY_PRODUCTS = [Auto(), Lanczos(), Dense(), Chebyshev()]
 
 @pytest.mark.parametrize("fits", [True, False], ids=["written out", "by products"])
 @pytest.mark.parametrize("name", FORMS)
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_every_solver_includes_weights_of_all_pairs(name: str, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     make, sense = FORMS[name]
     A = make()

@@ -29,6 +29,7 @@ def ratio(V: Any, A: Any, B: Any, C: Any) -> float:
 
 @pytest.mark.parametrize("sense", ["max", "min"])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.every(3)
 def test_optimisers_find_no_better_ratio(seed: int, sense: Any) -> None:
     A, B, C = matrices(seed)
     sign = 1.0 if sense == "max" else -1.0

@@ -237,6 +237,7 @@ def test_missing_matplotlib_gives_install_instructions(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", EVERY)
+@pytest.mark.every(2)
 def test_displays_use_given_axes_and_no_pyplot_state(name, tmp_path):
     before = plt.get_fignums()
     display = EVERY[name](None)

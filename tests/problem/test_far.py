@@ -109,6 +109,7 @@ PROJECTIONS = {
 @pytest.mark.parametrize("wide", [False, True], ids=["tall", "wide"])
 @pytest.mark.parametrize("method", PROJECTIONS.values(), ids=PROJECTIONS.keys())
 @pytest.mark.filterwarnings("ignore::eigenspan.errors.DegenerateWarning", "ignore::eigenspan.errors.RidgeWarning")
+@pytest.mark.every(2)
 def test_projections_do_not_depend_on_the_origin(method: Any, wide: bool) -> None:
     near, away = (method.fit(cloud(wide, shift), Y).embedding_ for shift in (0.0, 2.0**27))
     assert disparity(away, near) < 1e-6
@@ -161,6 +162,7 @@ def test_squares_out_of_range_are_rejected(method: Any, size: float, wide: bool)
 @pytest.mark.parametrize("wide", [False, True], ids=["tall", "wide"])
 @pytest.mark.parametrize("size", [1e-130, 1e-90, 1e90, 1e130])
 @pytest.mark.parametrize("name", ["PCA", "LDA", "LDA ratio", "LPP", "NPP", "MMC", "ClassicalMDS", "Isomap", "LLE"])
+@pytest.mark.every(4)
 def test_other_units_change_nothing(name: str, size: float, wide: bool) -> None:
     method = es.LDA(2, criterion="trace-ratio", reduce=20 if wide else None) if name == "LDA ratio" else RANGE[name]
     X = cloud(wide)

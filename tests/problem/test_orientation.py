@@ -109,6 +109,7 @@ def ring(n: int) -> Form:
 
 
 @pytest.mark.parametrize("solver", ["dense", "lanczos", "chebyshev", "shift-invert"])
+@pytest.mark.every(2)
 def test_every_solver_returns_the_same_axes_of_equal_eigenvalues(solver: str) -> None:
     problem = TraceProblem(ring(300), None, "min", np.ones((300, 1)))
     found = solve(problem, 4, solver=solver)
@@ -187,7 +188,7 @@ METHODS = (
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_another_basis_of_equal_eigenvalues_changes_nothing(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("grid", "polygon", "sphere", "clusters") if method not in ("MVU", "KDR") else ("polygon",):
         table = tables()[name]

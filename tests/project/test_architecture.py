@@ -203,14 +203,19 @@ def _code_lines(text: str) -> set[int]:
 
 def _too_long(name: str, text: str) -> list[str]:
     """Return the functions of a file that are longer than CONTRIBUTING allows, from `def` to the last line."""
-    code, wrong = _code_lines(text), []
+    code: set[int] = set()
+    wrong = []
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         if any(isinstance(mark, ast.Name) and mark.id in COMPILED for mark in node.decorator_list):
             continue
         limit = LONGEST_POSE if node.name.startswith("_pose") else LONGEST
-        size = len(code.intersection(range(node.lineno, (node.end_lineno or node.lineno) + 1)))
+        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        if len(lines) <= limit:
+            continue
+        code = code or _code_lines(text)
+        size = len(code.intersection(lines))
         if size > LONG.get(f"{name}:{node.name}", limit):
             wrong.append(f"{node.name} (line {node.lineno}): {size} code lines, at most {limit}")
     return wrong

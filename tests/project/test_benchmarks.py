@@ -62,6 +62,7 @@ def record(*entries):
     return fixed | {"machine": runner.machine(), "versions": runner.versions(), "entries": list(entries)}
 
 
+@pytest.mark.long
 def test_a_tiny_task_from_processes_to_page(tmp_path, monkeypatch):
     (tmp_path / "tiny_tasks.py").write_text(TINY, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -251,22 +252,33 @@ def test_measures_of_known_distances():
     assert quality.walk_vectors(graph, {"exact": [{"Y": Y}]})["exact"]["cosine to exact"] == pytest.approx(1.0)
 
 
-def test_two_versions_are_measured_alternately(tmp_path, monkeypatch):
-    regression = pytest.importorskip("benchmarks.regression")
+@pytest.fixture
+def regression(tmp_path, monkeypatch):
     (tmp_path / "tiny_tasks.py").write_text(TINY, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    # an old version whose import fails is reported as that version's failure
-    broken = tmp_path / "old" / "eigenspan"
-    broken.mkdir(parents=True)
-    (broken / "__init__.py").write_text("raise ImportError('an old version')", encoding="utf-8")
+    return pytest.importorskip("benchmarks.regression")
+
+
+def tiny():
     ours = tasks.by.ours("Isomap", n_neighbors=12)
-    task = tasks.Task("tiny", "Isomap, tiny", data.roll, (ours,), (300,), quality.each({}), warm=100)
+    return tasks.Task("tiny", "Isomap, tiny", data.roll, (ours,), (300,), quality.each({}), warm=100)
+
+
+@pytest.mark.long
+def test_two_versions_are_measured_alternately(regression):
     sources = runner.ROOT / "src"
-    pair = regression.measure(task, 300, sources, sources, 2, 60.0, "tiny_tasks")
+    pair = regression.measure(tiny(), 300, sources, sources, 2, 60.0, "tiny_tasks")
     assert not pair.failures
     assert len(pair.seconds["old"]) == len(pair.seconds["new"]) == 2
     assert pair.ratio({"old": [1.0, 2.0, 9.0], "new": [1.0, 1.0, 1.0]}) == 0.5
-    pair = regression.measure(task, 300, broken.parent, sources, 1, 60.0, "tiny_tasks")
+
+
+def test_a_version_whose_import_fails_is_reported(regression, tmp_path):
+    broken = tmp_path / "old" / "eigenspan"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise ImportError('an old version')", encoding="utf-8")
+    sources = runner.ROOT / "src"
+    pair = regression.measure(tiny(), 300, broken.parent, sources, 1, 60.0, "tiny_tasks")
     assert "an old version" in pair.failures["old"]
     assert "new" not in pair.failures
     assert "an old version" in pair.line()

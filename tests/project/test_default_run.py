@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cases import own
-from grouping import DEFAULT_RUN, in_one_test, mark_long
+from grouping import DEFAULT_RUN, THINNED, in_one_test, mark_long, name_of
 
 
 # ---------------------------------------------------------------------- what the default run holds
@@ -45,6 +45,52 @@ def test_every_kind_of_input_and_every_estimator_occurs(request: pytest.FixtureR
     keys = [item.callspec.params["key"] for item in items if item.originalname == "test_inputs"]
     for position in (0, 1):
         assert {key[position] for key in keys} == {key[position] for key in CASES}
+
+
+def test_every_thinned_test_keeps_some_of_its_parameters(request: pytest.FixtureRequest) -> None:
+    kept = {name_of(item) for item in request.config.stash[DEFAULT_RUN]}
+    assert sorted(f"{path.name}: {name}" for path, name in request.config.stash[THINNED] - kept) == []
+
+
+def _values(item: Any, argument: str) -> list[str]:
+    """Return all values that the lists of a test's parametrisation hold for one of its arguments."""
+    found = []
+    for marker in item.iter_markers("parametrize"):
+        names, values = marker.args[:2]
+        names = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+        if argument in names:
+            sets = [
+                value.values if hasattr(value, "marks") else value if len(names) > 1 else (value,) for value in values
+            ]
+            found += [_named(each[names.index(argument)]) for each in sets]
+    return found
+
+
+def _named(value: Any) -> str:
+    """Return the name of a value without that of its variant: "LDA" for "LDA-kernel"."""
+    return str(getattr(value, "id", getattr(value, "name", value))).partition("-")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("test_routes", "method"),
+        ("test_storage", "name"),
+        ("test_storage", "storage"),
+        ("test_solvers", "name"),
+        ("test_oracles", "method"),
+        ("test_anchored", "embedding"),
+    ],
+)
+def test_every_value_of_a_list_occurs(name: str, argument: str, request: pytest.FixtureRequest) -> None:
+    items = [
+        item
+        for item in _selected(request, name)
+        if argument in getattr(item, "callspec", SimpleNamespace(params={})).params
+    ]
+    assert items
+    found = {_named(item.callspec.params[argument]) for item in items}
+    assert sorted({value for item in items for value in _values(item, argument)} - found) == []
 
 
 # ---------------------------------------------------------------------- how tests are chosen and joined

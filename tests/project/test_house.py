@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from grouping import in_one_test
+
 source: Any = pytest.importorskip("benchmarks.house_source", reason="benchmarks/ is not part of this distribution")
 
 #: Largest values allowed.
@@ -51,7 +53,7 @@ COUNTERS: dict[str, Callable[[], float]] = {
 }
 
 
-@pytest.mark.parametrize("name", LIMITS)
+@in_one_test(LIMITS)
 def test_counters_stay_below_their_limits(name: str) -> None:
     found = COUNTERS[name]()
     assert found <= LIMITS[name], (

@@ -89,7 +89,9 @@ def test_tests_of_the_module_and_its_package_come_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "outcome"), [("left <= right", "killed"), ("right > left", "survived")], ids=["noticed", "equivalent"]
+    ("change", "outcome"),
+    [("left <= right", "killed"), pytest.param("right > left", "survived", marks=pytest.mark.long)],
+    ids=["noticed", "equivalent"],
 )
 def test_a_mutant_is_killed_by_a_test_that_fails(
     change: str, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -115,6 +117,7 @@ def test_a_mutant_is_killed_by_a_test_that_fails(
     assert (package / "order.py").read_bytes() == before
 
 
+@pytest.mark.long
 def test_long_tests_run_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tests, sources = tmp_path / "tests", tmp_path / "src"
     tests.mkdir()

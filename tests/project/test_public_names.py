@@ -1,8 +1,5 @@
 """``eigenspan.methods`` is both the package of methods and a function that returns their table."""
 
-import subprocess
-import sys
-
 import eigenspan
 
 
@@ -13,9 +10,3 @@ def test_the_package_of_methods_can_be_imported_and_called() -> None:
     assert base.Reducer.__module__ == "eigenspan.methods.base.contract"
     assert methods is eigenspan.methods
     assert eigenspan.methods().equals(eigenspan.methods.registry.methods())
-
-
-def test_in_a_new_process() -> None:
-    code = "import eigenspan.methods.variance.pca as m, eigenspan; assert m.PCA is eigenspan.PCA; print(len(eigenspan.methods()))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) == len(eigenspan.methods())

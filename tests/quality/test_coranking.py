@@ -36,6 +36,7 @@ def case(request):
 
 
 @pytest.mark.parametrize("loops", ["numpy", "compiled"])
+@pytest.mark.every(3)
 def test_all_curves_against_their_definitions(case, loops, monkeypatch):
     X, Y, brute = case
     monkeypatch.setattr(_ranks, "_SMALL", N if loops == "numpy" else 0)

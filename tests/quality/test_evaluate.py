@@ -39,6 +39,7 @@ def values(frame, name="isomap"):
 
 # ---------------------------------------------------------------------- labels
 @pytest.mark.parametrize("k", [1, 4, 7])
+@pytest.mark.every(3)
 def test_label_measures_equal_scikit_learns(sheet, k):
     X, Y, t, labels = (sheet[0][::3], sheet[1]["flat"][::3], sheet[2][::3], sheet[3][::3])
     told = cross_val_predict(KNeighborsClassifier(k), Y, labels, cv=LeaveOneOut())

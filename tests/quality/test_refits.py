@@ -111,6 +111,7 @@ def test_the_angles_equal_their_definition(flowers):
 
 
 @pytest.mark.parametrize("resample", ["bootstrap", "half"])
+@pytest.mark.every(2)
 def test_the_median_angle_for_two_variances_agrees_with_theory(resample):
     a, b, n = 4.0, 1.0, 1500
     found = stability(PCA(1), gaussian([a, b], n), n_resamples=200, resample=resample)

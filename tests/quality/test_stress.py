@@ -113,6 +113,7 @@ def test_perfect_and_collapsed_embeddings(sheet):
     ],
     ids=["stress", "nonmetric", "residual variance", "correlation"],
 )
+@pytest.mark.every(2)
 def test_sampled_values_are_near_those_of_all_rows(sheet, measure):
     X, Y = sheet[0][:250], sheet[1][:250]
     Y = Y + 3 * np.random.default_rng(0).normal(size=Y.shape)

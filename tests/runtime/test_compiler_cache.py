@@ -51,6 +51,7 @@ def test_compiled_loops_are_cached(cache: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("part", [0.0, 0.5, 0.95])
+@pytest.mark.every(2)
 def test_damaged_cache_is_rebuilt(cache: Path, ending: str, part: float) -> None:
     from_cache()
     for file in files(cache, ending):

@@ -85,7 +85,7 @@ def interrupted(name: str, moments: int) -> list[dict[str, object]]:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="signals to a process are POSIX")
 @pytest.mark.parametrize("name", METHODS if MOMENTS else ONCE_CRASHED)
-@pytest.mark.every(1 if MOMENTS else 2)
+@pytest.mark.every(1 if MOMENTS else 4)
 def test_interrupt_ends_only_the_fit(name: str) -> None:
     rows = interrupted(name, MOMENTS or 2)
     assert {row["how"] for row in rows} == {"interrupted"}

@@ -14,6 +14,7 @@ from kernel_arrays import NAMES, VARIANTS, Table, differences, embed, tables
 DATA = ["grid", "polygon", "lattice"]
 
 
+@pytest.mark.long  # .ci/run compares all numerical tests by these kernels
 @pytest.mark.skipif(sys.platform != "linux", reason="OpenBLAS on other systems has other kernels")
 def test_embeddings_are_the_same_with_the_oldest_kernels(tmp_path: Path) -> None:
     if reason := kernels.why_not("Prescott"):

@@ -91,7 +91,9 @@ es.PCA(2).fit(X)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limits of Linux")
-@pytest.mark.parametrize(("kind", "field"), [("RLIMIT_AS", "VmSize"), ("RLIMIT_DATA", "VmData")])
+@pytest.mark.parametrize(
+    ("kind", "field"), [("RLIMIT_AS", "VmSize"), pytest.param("RLIMIT_DATA", "VmData", marks=pytest.mark.long)]
+)
 def test_process_limit_is_checked_before_allocation(kind: str, field: str) -> None:
     command = [sys.executable, "-c", LIMITED, kind, field]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)

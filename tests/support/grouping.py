@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 Check = Callable[..., None]
 #: The collected tests that are not marked `long`.
 DEFAULT_RUN = pytest.StashKey[list[pytest.Item]]()
+#: The names of the tests of which `every` leaves some parameters out.
+THINNED = pytest.StashKey[set[tuple[Path, str]]]()
 
 
 def in_one_test(values: Iterable[Any], name: Callable[[Any], str] = str) -> Callable[[Check], Check]:
@@ -42,6 +45,11 @@ def in_one_test(values: Iterable[Any], name: Callable[[Any], str] = str) -> Call
     return decorate
 
 
+def longer(*values: Any) -> list[Any]:
+    """Return these values for a parametrisation, each marked as `long`."""
+    return [pytest.param(value, marks=pytest.mark.long) for value in values]
+
+
 def mark_long(items: Iterable[pytest.Item]) -> None:
     """Mark as `long` what the marker ``every(step, start=0)`` leaves out.
 
@@ -52,6 +60,11 @@ def mark_long(items: Iterable[pytest.Item]) -> None:
         marker = item.get_closest_marker("every")
         if marker is not None and (_position(item) - marker.kwargs.get("start", 0)) % marker.args[0]:
             item.add_marker(pytest.mark.long)
+
+
+def name_of(item: Any) -> tuple[Path, str]:
+    """Return the file and the name of a test without its parameters."""
+    return item.path, item.originalname
 
 
 def _position(item: Any) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -160,13 +160,13 @@ def judge_spec(name: str, spec: SpecParameter) -> list[Triple]:
     return found
 
 
-def walk_specs(name: str) -> list[Triple]:
-    """All parameters of the specifications that a method takes."""
+def walk_specs(name: str, part: int | None = None) -> list[Triple]:
+    """All parameters of the specifications that a method takes, or a third of them."""
     has = parameters(name)
     taken = [spec for spec in SPECS if spec.holder in has and (not spec.methods or name in spec.methods)]
     if ROWS[name].family == "unfolding" and name != "MVU":  # slow, with the graphs of MVU, which is tested
         taken = [spec for spec in taken if spec.holder != "graph"]
-    return [one for spec in taken for one in judge_spec(name, spec)]
+    return [one for spec in part_of(name, taken, part) for one in judge_spec(name, spec)]
 
 
 def named_refusal(found: Outcome, parameter: str, label: str = "") -> bool:
@@ -205,12 +205,13 @@ def judge_in_mode(name: str, parameter: str, mode: str, value: Any) -> Triple:
     return Triple(name, shown, "any", where, why[:160])
 
 
-def walk_modes(name: str) -> list[Triple]:
-    """Test every parameter that has an effect by itself in every mode of a method."""
+def walk_modes(name: str, part: int | None = None) -> list[Triple]:
+    """Test every parameter that has an effect by itself in every mode of a method, or in a third of the modes."""
     if ROWS[name].family == "unfolding" and name != "MVU":  # slow, with the modes of MVU, which is tested
         return []
     tried = [p for p in parameters(name) if p not in ALIKE]
-    return [judge_in_mode(name, p, mode, value) for mode, value in modes(name) for p in tried if p != mode]
+    chosen = part_of(name, modes(name), part)
+    return [judge_in_mode(name, p, mode, value) for mode, value in chosen for p in tried if p != mode]
 
 
 # ---------------------------------------------------------------------- all triples
@@ -220,10 +221,15 @@ def is_default(name: str, parameter: str, value: Any) -> bool:
     return same or (default == "binary" and isinstance(value, es.Binary))
 
 
-def walk(name: str) -> list[Triple]:
-    """Return all triples of a method. A default has an effect if another value has one."""
+def part_of(name: str, values: Iterable[Any], part: int | None) -> list[Any]:
+    """Return every third value, or all if `part` is None; where it begins differs from method to method."""
+    return list(values) if part is None else list(values)[(part + list(ROWS).index(name) // 3) % 3 :: 3]
+
+
+def walk(name: str, part: int | None = None) -> list[Triple]:
+    """Return the triples of all parameters of a method or of a third of them. A default has an effect if another value has one."""
     triples = []
-    for parameter in parameters(name):
+    for parameter in part_of(name, parameters(name), part):
         values = values_of(name, parameter)
         found = [
             judge(name, parameter, label, value)

@@ -127,7 +127,7 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
     ids=["12 rows", "wide", "5 rows", "1 column", "whole numbers", "copies", "far", "scales", "outlier", "simplex"],
 )
 @pytest.mark.parametrize("labels", ["none", "two", "one"])
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 def test_difficult_data(data: Any, labels: str) -> None:
     y = {"none": None, "one": np.zeros(len(data)), "two": np.arange(len(data)) // 5 % 2}[labels]
     names = [name for name, theorem in all_theorems().items() if labels == "none" or theorem.subject == "Labels"]

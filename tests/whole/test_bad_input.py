@@ -58,7 +58,7 @@ LOCAL = ["ModifiedLLE", "HessianLLE", "LTSA", "GeodesicNullspaceAnalysis"]
 # ---------------------------------------------------------------------- numbers that are none, and too few of them
 @over(estimators())
 @pytest.mark.parametrize(("bad", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 def test_nan_and_infinity(case: Case, bad: float, word: str) -> None:
     broken = X.copy()
     broken[3, 2] = bad
@@ -132,6 +132,7 @@ def test_one_feature_distances() -> None:
 
 
 @over(own())
+@pytest.mark.every(3)
 def test_constant_column_changes_nothing(case: Case) -> None:
     plain = quietly(lambda: case.make().fit(X, Y3))
     padded = quietly(lambda: case.make().fit(np.c_[X, np.full(30, 1e3)], Y3))
@@ -174,6 +175,7 @@ def _counts_copies(case: Case) -> bool:
 
 
 @over(own())
+@pytest.mark.every(3, start=1)
 def test_a_few_duplicates(case: Case) -> None:
     twice = np.vstack([X[:27], X[:3]])
     fitted = quietly(lambda: case.make().fit(twice, Y3))
@@ -189,6 +191,7 @@ def test_a_few_duplicates(case: Case) -> None:
 
 
 @over(own())
+@pytest.mark.every(3, start=2)
 def test_neighbourhoods_of_duplicates_only(case: Case) -> None:
     buried = np.vstack([np.repeat(X[:1], 14, axis=0), X[14:]])
     if case.id in NEIGHBOURS and not _counts_copies(case):
@@ -201,6 +204,7 @@ def test_neighbourhoods_of_duplicates_only(case: Case) -> None:
 
 
 @over(own())
+@pytest.mark.every(3)
 def test_a_point_far_away(case: Case) -> None:
     far = np.vstack([X, np.full((1, 5), 1e6)])
     y = np.append(Y3, 0)
@@ -213,6 +217,7 @@ def test_a_point_far_away(case: Case) -> None:
 
 
 @over(own())
+@pytest.mark.every(3, start=1)
 def test_new_points_far_away(case: Case) -> None:
     fitted = quietly(lambda: case.make().fit(X, Y3))
     assert_healthy(fitted.transform(np.full((2, 5), 1e7)), 2)
@@ -220,6 +225,7 @@ def test_new_points_far_away(case: Case) -> None:
 
 # ---------------------------------------------------------------------- too many neighbours, too many components
 @pytest.mark.parametrize("name", NEIGHBOURS + PAIRS)
+@pytest.mark.every(2)
 def test_as_many_neighbours_as_points(name: str) -> None:
     with pytest.raises(GraphError, match=says("n_neighbors=30", "n_samples - 1 = 29")):
         es.make(name, n_neighbors=30).fit(X, Y3)
@@ -264,6 +270,7 @@ SAMPLES = ["n_components=40 exceeds 29", "samples", "the constant", "<= 29"]
 
 
 @over([case for case in estimators() if case.spectral])
+@pytest.mark.every(2)
 def test_too_many_components(case: Case) -> None:
     changes: dict[str, Any] = {"n_components": 40}
     if not isinstance(case.template.get_params().get("landmarks"), type(None)):
@@ -330,7 +337,7 @@ def test_more_features_than_samples(name: str, kernel: Any) -> None:
 # ---------------------------------------------------------------------- graphs that fall apart
 @pytest.mark.parametrize("policy", ["connect", "largest"])
 @pytest.mark.parametrize("name", IMPLICIT)
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_disconnected(name: str, policy: str, islands: Any) -> None:
     with reports(DisconnectedWarning, "3 components (of 30, 20, 10 points)"):
         fitted = es.make(name, n_neighbors=6, disconnected=policy).fit(islands.X)
@@ -860,6 +867,7 @@ def test_landmarks_out_of_range(make: Any) -> None:
 
 # ---------------------------------------------------------------------- after fitting
 @over(own())
+@pytest.mark.every(3, start=2)
 def test_transform_refuses(case: Case) -> None:
     with pytest.raises(NotFittedError, match="not fitted yet"):
         case.make().transform(X)

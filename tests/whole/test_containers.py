@@ -101,13 +101,13 @@ def compare(case: Case, X: Any, others: dict[str, Any]) -> None:
 
 @over(GRAPHS)
 @pytest.mark.parametrize("table", ["counts", "grid"])
-@pytest.mark.every(4)
+@pytest.mark.every(12)
 def test_ties_are_broken_alike(case: Case, table: str, tmp_path: Path) -> None:
     compare(case, TABLES[table], containers(TABLES[table], tmp_path))
 
 
 @over(BY_DISTANCE)
-@pytest.mark.every(3, start=1)
+@pytest.mark.every(6, start=1)
 def test_distances_keep_their_digits_far_from_the_origin(case: Case, tmp_path: Path) -> None:
     if case.id in ("ONPP-kernel", "LLTSA-kernel"):
         pytest.skip("a polynomial of points this far away has no digits left, which is refused")

@@ -104,6 +104,7 @@ def test_isomap_of_a_bridged_graph(name: str, kind: str, islands: Any) -> None:
 
 @kinds
 @names
+@pytest.mark.every(3)
 def test_bridges_are_the_shortest_that_connect(name: str, kind: str, islands: Any) -> None:
     """The embedding is that of the method on a given graph that has them already."""
     X = shuffled(islands)
@@ -122,6 +123,7 @@ def test_bridges_are_the_shortest_that_connect(name: str, kind: str, islands: An
 
 @kinds
 @names
+@pytest.mark.every(3)
 def test_the_largest_component_is_embedded_as_if_alone(name: str, kind: str, islands: Any) -> None:
     """And all other points are new points to it."""
     X = shuffled(islands)

@@ -78,7 +78,7 @@ def failures(cases: Cases) -> list[str]:
 
 
 @pytest.mark.parametrize("key", [marked("-".join(key), known(*key), key) for key in CASES])
-@pytest.mark.every(3)
+@pytest.mark.every(9)
 def test_inputs(key: Key) -> None:
     wrong = failures(CASES[key])
     assert not wrong, "\n".join([f"{len(wrong)} of {len(CASES[key])}:", *wrong])

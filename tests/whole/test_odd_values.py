@@ -170,6 +170,7 @@ UNFOLDINGS = [
 
 
 @pytest.mark.parametrize("method", UNFOLDINGS, ids=lambda method: type(method).__name__)
+@pytest.mark.every(2)
 def test_unfoldings_do_not_depend_on_the_unit(method: Any) -> None:
     def fitted(scale: float) -> Any:
         with warnings.catch_warnings():

@@ -2,11 +2,8 @@
 
 import inspect
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from numbers import Integral
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -107,25 +104,6 @@ def test_a_truth_value_is_no_number(name: str) -> None:
     first = "n_clusters" if name == "SpectralClustering" else "n_components"
     with pytest.raises(ValueError, match=first):
         es.make(name, **{first: True}).fit(X)
-
-
-def test_type_checkers_know_the_constructors(tmp_path: Path) -> None:
-    """What a value may be; names that do not exist pass, as scikit-learn, from which all derive, has no types."""
-    pytest.importorskip("mypy")
-    lines = {
-        "es.LPP(2, n_neighbors=8, weights='heat', graph='class')": True,
-        "es.MVU(2, method='dense', tol=1e-3).fit([[0.0]])": True,
-        "es.MVU(2, method='fast')": False,
-        "es.LPP(2, n_neighbors='ten')": False,
-        "es.KNN(n_neighbors='ten')": False,
-        "es.LFDA(2, affinity=None)": False,
-    }
-    script = tmp_path / "calls.py"
-    script.write_text("import eigenspan as es\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    run = [sys.executable, "-m", "mypy", "--no-incremental", "--follow-imports=silent", str(script)]
-    said = subprocess.run(run, capture_output=True, text=True, check=False).stdout
-    wrong = {int(line.split(":")[1]) for line in said.splitlines() if " error: " in line}
-    assert wrong == {i + 2 for i, good in enumerate(lines.values()) if not good}, said
 
 
 CONTAINERS = {

@@ -46,7 +46,7 @@ def regularised() -> list[Any]:
 
 @pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarning")
 @pytest.mark.parametrize("template, params", regularised())
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 def test_the_recorded_problem_has_the_eigenvalues(template: Any, params: dict[str, Any]) -> None:
     """More features than samples: units that count neighbours or classes are singular, and get a ridge."""
     for X, y in ((WIDE, WIDE_Y), (WINE[::3], CULTIVAR[::3])):

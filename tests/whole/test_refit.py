@@ -51,7 +51,7 @@ def _data(roll: Any, template: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("first, second", _pairs())
-@pytest.mark.every(2)
+@pytest.mark.every(6)
 def test_a_refit_has_the_attributes_of_a_fresh_fit(first: Any, second: Any, roll: Any) -> None:
     X, y = _data(roll, first)
     fresh = clone(second).fit(X, y)
@@ -73,7 +73,7 @@ def _case_ids(case: Case) -> str:
 
 
 @pytest.mark.parametrize("case", estimators(), ids=_case_ids)
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 def test_a_fit_that_fails_changes_nothing(case: Case, roll: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Refused on entry, or stopped half-way: what was not fitted stays so, and what was keeps its model whole."""
     X, y = _data(roll, case.template)

@@ -36,7 +36,7 @@ GRID = (
 )
 #: Of the kernel methods, which are many, each has some of these cells.
 KERNEL_GRID = GRID if ALL else [(1.0, 0.0), (1e12, 0.0), (1e4, 1e3), (1.0, 1e6), (1e8, 0.0), (1e2, 1e9)]
-STEP = 1 if ALL else 12
+STEP = 1 if ALL else 24
 TALLY: Counter[str] = Counter()
 
 made = cache(problem)
@@ -70,7 +70,7 @@ def check(method: Routed, p: Problem, folder: Path) -> None:
 
 @pytest.mark.parametrize(("condition", "offset"), GRID, ids=lambda value: f"{value:.0e}")
 @pytest.mark.parametrize("method", ROUTED, ids=lambda method: method.name)
-@pytest.mark.every(1 if ALL else 2)
+@pytest.mark.every(1 if ALL else 4)
 def test_routes_agree(method: Routed, condition: float, offset: float, tmp_path: Path) -> None:
     if offset not in method.offsets:
         pytest.skip("not compared so far from the origin")

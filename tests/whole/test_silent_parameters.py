@@ -15,6 +15,7 @@ if __name__ == "__main__":
 import pytest
 
 from effect_values import THEIRS
+from grouping import longer
 from parameter_effects import Triple, table, walk, walk_modes, walk_specs
 from parameter_outcomes import ROWS, forget
 
@@ -51,29 +52,34 @@ def idle(triples: list[Triple]) -> list[str]:
     ]
 
 
+#: A third of a method's parameters, specifications or modes: the others are left to `make test-all`.
+thirds = pytest.mark.parametrize("part", [0, *longer(1, 2)])
 OWN = [name for name in ROWS if name not in THEIRS]
 
 
 @pytest.mark.parametrize("name", ROWS)
+@thirds
 @pytest.mark.every(3)
-def test_every_value_acts_or_says_that_it_does_not(name: str) -> None:
-    triples = walk(name)
+def test_every_value_acts_or_says_that_it_does_not(name: str, part: int) -> None:
+    triples = walk(name, part)
     print(table(triples))
     assert not silent(triples), "\n".join(silent(triples))
     assert not idle(triples), "\n".join(idle(triples))
 
 
 @pytest.mark.parametrize("name", OWN)
+@thirds
 @pytest.mark.every(3, start=1)
-def test_parameters_of_specifications(name: str) -> None:
-    triples = walk_specs(name)
+def test_parameters_of_specifications(name: str, part: int) -> None:
+    triples = walk_specs(name, part)
     assert not silent(triples), "\n".join(silent(triples))
 
 
 @pytest.mark.parametrize("name", [name for name in OWN if name != "TraceReducer"])  # sixty modes: a minute
+@thirds
 @pytest.mark.every(3, start=2)
-def test_every_parameter_in_every_mode(name: str) -> None:
-    triples = walk_modes(name)
+def test_every_parameter_in_every_mode(name: str, part: int) -> None:
+    triples = walk_modes(name, part)
     assert not silent(triples), "\n".join(silent(triples))
 
 

@@ -145,12 +145,14 @@ every = pytest.mark.parametrize(("name", "storage"), [each for each in EVERY if 
 
 
 @every
+@pytest.mark.every(2)
 def test_same_subspace_by_every_storage(name: str, storage: str, tmp_path: Path) -> None:
     found = fitted(SUBJECTS[name], storage, tmp_path).transform(by_route(P.X, storage, tmp_path))
     assert sine(in_memory(name).transform(P.X), np.asarray(found)) <= TOLERANCE
 
 
 @every
+@pytest.mark.every(2, start=1)
 def test_same_attributes_by_every_storage(name: str, storage: str, tmp_path: Path) -> None:
     whole, other = attributes_of(in_memory(name)), attributes_of(fitted(SUBJECTS[name], storage, tmp_path))
     found = drifts(whole, other, NOT_HELD.get(storage, set()))
@@ -164,6 +166,7 @@ def test_unsupported_storages_raise(name: str, storage: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", DRIFTS_OF_MANY_PRODUCTS)
+@pytest.mark.every(3)
 def test_same_attributes_of_many_sparse_products(name: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X, codes = rng.standard_normal((3100, 300)), np.arange(3100) % 4

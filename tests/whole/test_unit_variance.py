@@ -21,6 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarni
 
 
 @pytest.mark.parametrize("case", SCALED, ids=lambda case: case.id)
+@pytest.mark.every(2)
 def test_every_axis_has_variance_one(case: Case, roll: Any) -> None:
     plain, scaled = case.fitted(roll), case.make(scale="unit-variance").fit(roll.X, roll.y)
     Y = scaled.embedding_

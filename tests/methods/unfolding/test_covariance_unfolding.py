@@ -61,6 +61,7 @@ def optimum(one, two, band, k):
 
 @pytest.mark.parametrize("band", [None, 0.3])
 @pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.every(2)
 def test_a_general_solver_finds_the_same(band, seed):
     one, two, _ = two_views(14, seed)
     form = {"constraint": "inequality"} if band is None else {"constraint": "band", "band": band}

@@ -162,6 +162,7 @@ def test_what_is_left_out_is_said() -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 4])
+@pytest.mark.every(2)
 def test_the_solution_proves_what_the_certificate_says(rounds: int) -> None:
     X, _ = make_swiss_roll(600, random_state=0)
     with warnings.catch_warnings():

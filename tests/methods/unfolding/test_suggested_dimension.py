@@ -58,11 +58,13 @@ def _plane(n, seed):
     ],
     ids=["roll", "trefoil", "plane with noise", "cube"],
 )
+@pytest.mark.every(3)
 def test_dimensions_of_known_shapes(data, k, dimension, seed):
     assert MVU(2, n_neighbors=k).fit(data(seed)).suggested_dimension_ == dimension
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.every(3)
 def test_a_little_noise_is_no_dimension(seed):
     """Of five axes of very different width two hold all but a few thousandths: the zero behind the third is no drop to speak of."""
     X = np.random.default_rng(seed).standard_normal((120, 5)) * [5, 3, 1, 0.3, 0.2]

@@ -158,6 +158,7 @@ def test_smvu1_reaches_the_optimum(form: str, data: Any) -> None:
 
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.every(4)
 def test_smvu1_keeps_the_strings_of_representatives_that_are_neighbours(seed: int, power: int) -> None:
     """An equation of the representatives does not take the place of the string between them: both are paid for."""
     rng = np.random.default_rng(seed)
@@ -188,6 +189,7 @@ def test_smvu2_reaches_the_optimum(form: str, data: Any) -> None:
     "kind, form",
     [("delta", "band"), ("delta", "inequality"), ("delta", "slack"), ("linear", "band"), ("rbf", "inequality")],
 )
+@pytest.mark.every(2)
 def test_coloured_mvu_reaches_the_optimum(kind: str, form: str, data: Any) -> None:
     X, y = data
     t = X @ [1.0, -1.0, 0.5]
@@ -356,6 +358,7 @@ def test_alpha_that_only_the_dual_refutes() -> None:
 # ---------------------------------------------------------------------- labels
 @every
 @pytest.mark.parametrize("mark", [-1, np.nan, None], ids=str)
+@pytest.mark.every(3)
 def test_unlabelled_points(estimator: Any, mark: Any, data: Any) -> None:
     X, y = data
     hidden = np.arange(len(X)) % 5 == 0

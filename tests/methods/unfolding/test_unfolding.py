@@ -119,6 +119,7 @@ def test_common_neighbours_are_measured_in_the_metric_of_the_graph():
     ("estimator", "copies"),
     [(MVU(2, method="dense"), 30), (MVU(2), 30), (LaplacianMVU(2, n_eigenvectors=8), 0), (LandmarkMVU(2), 30)],
 )
+@pytest.mark.every(2)
 def test_the_whole_unfolding_is_on_its_principal_axes(estimator, copies):
     X, _ = sheet(100)
     fitted = estimator.fit(np.vstack([X, X[:copies]]))
@@ -196,6 +197,7 @@ def test_precomputed_distances_give_the_same_unfolding():
 
 @pytest.mark.parametrize("extension", ["eigenfunctions", "kernel-map"])
 @pytest.mark.parametrize("method", [MVU, LaplacianMVU])
+@pytest.mark.every(3)
 def test_new_points_may_come_as_rows_of_distances(method, extension):
     X, new = np.split(sheet(170)[0], [150])
     plain = method(2, n_neighbors=8, extension=extension).fit(X)

@@ -71,6 +71,7 @@ class Counted:
 @pytest.mark.parametrize("module", [plain, nearest], ids=["numpy", "compiled"])
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("among", [True, False])
+@pytest.mark.every(2)
 def test_numpy_and_compiled_loops_find_the_nearest(
     name: str, among: bool, module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -115,6 +115,7 @@ def small_tiles(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("spread", [0.0, 1.0, 6.0, 1e3])
 @pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.every(3)
 def test_skipped_tiles_contain_no_neighbour(spread: float, offset: float, small_tiles: None) -> None:
     rng = np.random.default_rng(3)
     member = rng.integers(12, size=1500)
@@ -171,7 +172,7 @@ def hard(kind: str, rng: np.random.Generator) -> np.ndarray:
     "kind", ["pixels", "copies", "outliers", "scales", "constant", "tight", "wide", "tiny", "offset", "single"]
 )
 @pytest.mark.parametrize("p", [16, 48])
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 def test_bounds_from_a_few_axes_exclude_no_neighbour(
     kind: str, p: int, small_tiles: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

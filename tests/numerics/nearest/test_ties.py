@@ -56,6 +56,7 @@ def ways(X: Any) -> Any:
 
 @each_table
 @pytest.mark.parametrize("k", [4, 9])
+@pytest.mark.every(4)
 def test_neighbours_by_distance_then_index(X: Any, k: int) -> None:
     S = in_order(X)
     new = np.argsort(S[:20], axis=1, kind="stable")[:, :k]
@@ -72,6 +73,7 @@ def test_neighbours_by_distance_then_index(X: Any, k: int) -> None:
 
 
 @each_table
+@pytest.mark.every(3)
 def test_mutual_lists_and_new_points_use_the_same_rule_for_ties(X: Any) -> None:
     new = X[::7] + 0.25
     for symmetry in ("union", "mutual"):

@@ -26,6 +26,7 @@ def with_near_copies(X, share, distance, seed=0):
 
 
 @pytest.mark.parametrize("distance", [*DISTANCES, 1e-12])
+@pytest.mark.every(3)
 def test_bounds_bracket_the_optimum_at_any_distance(distance):
     X = cloud(18)
     settings = {"n_neighbors": 6, "tol": 1e-4}
@@ -51,7 +52,7 @@ def test_bounds_bracket_the_solution_without_contraction(distance):
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 def test_near_duplicates_are_certified_like_duplicates(distance):
     X, _ = make_swiss_roll(120, random_state=0)
     mvu = MVU(2).fit(with_near_copies(X, 0.3, distance))
@@ -84,6 +85,7 @@ def test_near_duplicates_are_certified_like_duplicates(distance):
     ids=lambda value: type(value).__name__ + getattr(value, "constraint", "") if not isinstance(value, int) else "",
 )
 @pytest.mark.parametrize("distance", [1e-5, 1e-9])
+@pytest.mark.every(5)
 def test_all_variants_are_certified(estimator, n, distance):
     X, t = make_swiss_roll(n, random_state=0)
     y = (t > np.median(t)).astype(int)

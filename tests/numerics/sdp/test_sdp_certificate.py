@@ -87,6 +87,7 @@ def test_any_weights_bound_from_above_and_any_points_from_below(n: int) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.every(2)
 def test_random_points_bracket_the_optimum_of_every_kind(name: str) -> None:
     program, rng = PROGRAMS[name](), np.random.default_rng(1)
     solution = dense_interior_point(program)
@@ -189,6 +190,7 @@ def test_shrunk_point_satisfies_its_bounds_and_reaches_one() -> None:
 
 # ---------------------------------------------------------------------- verify
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.every(3)
 def test_verify_agrees(name: str) -> None:
     solution = dense_interior_point(PROGRAMS[name]())
     anew = solution.verify()

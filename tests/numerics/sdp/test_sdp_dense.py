@@ -256,6 +256,7 @@ def test_a_band_is_solved_with_half_the_order(monkeypatch):
 
 
 @pytest.mark.parametrize("k", [38, 39])
+@pytest.mark.every(2)
 def test_covariance_unfolding_of_complete_graphs(k):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 5))

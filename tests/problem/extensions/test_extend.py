@@ -232,6 +232,7 @@ def every_map() -> dict[str, tuple[Map, np.ndarray]]:
 
 
 @pytest.mark.parametrize("name", list(every_map()))
+@pytest.mark.every(2)
 def test_maps_are_row_wise_and_picklable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     m, new = every_map()[name]
     whole = m(new)

@@ -113,7 +113,7 @@ def test_the_values_of_a_new_point_are_harmonic(normalised: bool) -> None:
     ],
     ids=["KernelPCA", "KernelPCA-landmarks", "KernelPCA-preimage", "LPP", "NPP-landmarks", "LDA", "SupervisedPCA"],
 )  # fmt: skip
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 def test_graph_kernels_work_with_every_kernel_method(spec: Any, method: Any) -> None:
     estimator = clone(method).set_params(kernel=spec)
     placed = quietly(lambda: estimator.fit_transform(X, Y))

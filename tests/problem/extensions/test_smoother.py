@@ -188,7 +188,8 @@ def test_points_far_away_get_finite_values(distance: float) -> None:
     np.testing.assert_array_equal(eigenfunctions(KNN(6).build(X), X, F, rescale=False)(Y, spectrum)(away), 0.0)
 
 
-@pytest.mark.parametrize("distance", np.geomspace(0.3, 30, 25))
+@pytest.mark.parametrize("distance", list(np.geomspace(0.3, 30, 25)))
+@pytest.mark.every(5)
 def test_values_stay_bounded_away_from_the_data(distance: float) -> None:
     """Where the kernels fade nothing is divided by nothing."""
     X, F, _, _ = swiss(300, 1)
@@ -199,6 +200,7 @@ def test_values_stay_bounded_away_from_the_data(distance: float) -> None:
 
 
 @pytest.mark.parametrize("copies", ["pairs", "heap"])
+@pytest.mark.every(3)
 def test_coincident_rows(copies: str, solver: str) -> None:
     """Every row twice, or one row fifty times: more than any list of neighbours holds."""
     X, F, new, truth = swiss(400, 100)

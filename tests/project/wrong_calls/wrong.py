@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from eigenspan import LDA, LPP, PCA, Heat, LaplacianEigenmaps
+from eigenspan import KNN, LDA, LFDA, LPP, MVU, PCA, Heat, LaplacianEigenmaps
 from eigenspan._types import Array, Index
 from eigenspan.data import Classes, Distances, Input, Numbers, Points, Sample
 from eigenspan.data.y import ClassLabels
@@ -37,6 +37,9 @@ def parameters_of_an_estimator() -> None:
     LaplacianEigenmaps(disconnected="bridge")  # wrong
     LaplacianEigenmaps(n_jobs="all")  # wrong
     Heat(sigma="wide")  # wrong
+    KNN(n_neighbors="ten")  # wrong
+    MVU(2, method="fast")  # wrong
+    LFDA(2, affinity=None)  # wrong
 
 
 def data_for_an_estimator() -> None:
