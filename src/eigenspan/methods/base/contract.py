@@ -421,16 +421,17 @@ def features_of(estimator: FeatureReducer, sample: Sample) -> Features:
     """Return the features whose linear combinations the axes are."""
     if sample.features is not None:
         return sample.features
-    X, seed = sample.x.values, estimator.random_state
+    X, seed, center = sample.x.values, estimator.random_state, getattr(estimator, "center", True)
     if sample.x.one_pass and estimator.reduce is None:
         with stage("moments"):
             return _summed_features(estimator, sample)
     if estimator.kernel is None:
-        basis = Features.linear(X, reduce=estimator.reduce, random_state=seed)
+        basis = Features.linear(X, reduce=estimator.reduce, center=center, random_state=seed)
         if estimator.reduce is not None and basis.dim == 0:  # without principal axes there are no neighbours to search
             raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
         return basis
-    return Features.kernel(estimator.kernel, sample.x.under_kernel, landmarks=estimator.landmarks, random_state=seed)
+    rows, chosen = sample.x.under_kernel, estimator.landmarks
+    return Features.kernel(estimator.kernel, rows, landmarks=chosen, random_state=seed, center=center)
 
 
 def _summed_features(estimator: FeatureReducer, sample: Sample) -> Features:

@@ -152,6 +152,7 @@ def _projection(self: LPP | OLPP, sample: Sample) -> Posed:
         "graph='class'": "supervised LPP; supervised locality preserving projections; SLPP; class graph",
         "graph='all', weights=Powered()": "LPP*; LPP with powered local scaling",
         "kernel='rbf'": "kernel LPP; KLPP; kernel locality preserving projections",
+        "center=False": "uncentred LPP; LPP about the origin",
     },
 )
 class LPP(GraphProjection):
@@ -194,6 +195,7 @@ class LPP(GraphProjection):
     """
 
     weights: ProjectionWeights | None = None
+    center: bool = True
 
     _orthogonal: ClassVar[bool] = False
     _sums_suffice: ClassVar[Sufficient | None] = CLASS_AVERAGES
@@ -225,6 +227,8 @@ class OLPP(GraphProjection):
     graph
         ... ``"all"`` joins all pairs of points, O(n²D) in blocks: with ``weights=Powered("local", alpha)`` this is LPP*
         [S2, §4.1].
+    center
+        ... The axes are the same, because the form does not depend on the origin; the embedding is shifted.
     unlabeled
         ... It has no effect on graphs that do not use classes.
     ridge
@@ -246,6 +250,7 @@ class OLPP(GraphProjection):
     """
 
     weights: ProjectionWeights | None = None
+    center: bool = True
 
     _orthogonal: ClassVar[bool] = True
     _sums_suffice: ClassVar[Sufficient | None] = CLASS_AVERAGES
