@@ -83,9 +83,9 @@ def test_lpp_about_the_origin_of_other_rows(rows: str) -> None:
     W = W + W.T
     L, D = laplacian_of(W)
     given: Any = {"sparse": sp.csr_array(X), "float32": X.astype(np.float32)}.get(rows, X)
-    params = {"reduce": 8} if rows == "reduce" else {}
-    found = es.LPP(2, graph=W, weights="precomputed", center=False, ridge=None, **params).fit(given)
-    B = la.svd(X, full_matrices=False)[2][: 8 if rows == "reduce" else None].T
+    few = 8 if rows == "reduce" else None
+    found = es.LPP(2, graph=W, weights="precomputed", center=False, reduce=few).fit(given)
+    B = la.svd(X, full_matrices=False)[2][:few].T
     V = B @ la.eigh(B.T @ X.T @ L @ X @ B, B.T @ X.T @ D @ X @ B)[1][:, :2]
     assert angle(found.components_.T, V) < (1e-3 if rows == "float32" else 1e-5)
 

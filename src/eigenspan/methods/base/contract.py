@@ -69,6 +69,7 @@ KernelLike = str | Callable[..., Any] | BaseEstimator
 Kernels = Annotated[KernelLike, str, Function(), HasMethods("get_params"), TypeName("str", "Kernel", "callable")]
 LandmarkRows = Annotated[Count | ArrayLike | Landmarks, TypeName("int", "Landmarks", "array of indices")] | None
 Scale = Literal["unit-variance"] | None
+AxisRule = Literal["unit", "norm", "eigenvalue", "eigenvalue-norm"]
 
 
 class _NotHeld:
@@ -285,6 +286,31 @@ class SpectralReducer(Reducer):
 
     def _pose(self, sample: Sample[Any, Any]) -> Posed:
         raise NotImplementedError
+
+
+class TraceCriterion(SpectralReducer):
+    """Methods whose objective and unit may be the two traces of a ratio over orthonormal axes instead.
+
+    Parameters
+    ----------
+    criterion
+        ``"ratio-trace"`` solves the problem above, by one eigenproblem. ``"trace-ratio"`` takes the best ratio
+        :math:`\\rho = \\operatorname{Tr}(V^T A V) / \\operatorname{Tr}(V^T B V)` of the same objective A and unit B over
+        :math:`V^T V = I` [S0, eq. 5]: the axes are the best eigenvectors of A − ρB, and ``eigenvalues_`` sum to zero.
+
+    Attributes
+    ----------
+    trace_ratio_ : float
+        ρ, the best ratio. Present with ``criterion="trace-ratio"``.
+    """
+
+    criterion: Literal["ratio-trace", "trace-ratio"] = "ratio-trace"
+
+    trace_ratio_: float = attribute()
+
+    def _fit(self, sample: Sample[Any, Any]) -> Fitted:
+        posed = self._pose(sample)
+        return axes(self).fit(posed.as_ratio() if self.criterion == "trace-ratio" else posed)
 
 
 def axes(estimator: SpectralReducer) -> Axes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 from ..._parameters import attribute
@@ -9,10 +10,10 @@ from ..._types import Array, Matrix
 from ...data import Sample, Sufficient
 from ...data.x import XKind
 from ...graphs import Affinity, NeighbourGraph, ProjectionWeights, Weights, affinity, check_weights_connect
-from ...problem import Fitted, Form, Posed, Samples, UnitCovariance, pose
+from ...problem import AxisWeights, Fitted, Form, Posed, Samples, UnitCovariance, pose
 from ...problem.extensions import Walk, rows_of_walk
 from ...problem.forms import counted, degree, laplacian
-from ..base.contract import Scale, features_of, points_of
+from ..base.contract import AxisRule, Scale, TraceCriterion, features_of, points_of
 from ..base.graph_embedding import GraphEmbedding, barycentric
 from ..base.graph_projection import CLASS_AVERAGES, GraphProjection, graph_attribute, projection_weights
 from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, known_as, method
@@ -151,11 +152,12 @@ def _projection(self: LPP | OLPP, sample: Sample) -> Posed:
     {
         "graph='class'": "supervised LPP; supervised locality preserving projections; SLPP; class graph",
         "graph='all', weights=Powered()": "LPP*; LPP with powered local scaling",
+        "criterion='trace-ratio'": "trace ratio LPP; LPP with orthogonal axes by trace ratio",
         "kernel='rbf'": "kernel LPP; KLPP; kernel locality preserving projections",
         "center=False": "uncentred LPP; LPP about the origin",
     },
 )
-class LPP(GraphProjection):
+class LPP(TraceCriterion, GraphProjection):
     """Locality preserving projections.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T L X V) \\quad \\text{s.t. } V^T X^T D X V = I
@@ -172,6 +174,8 @@ class LPP(GraphProjection):
     weights
         ... None means ``Heat()`` or, with ``graph="class"``, the class averages 1/n_k. The degrees D leave out the diagonal
         of ``"precomputed"`` weights.
+    axes
+        ... The eigenvalue of an axis is its cost here: ``"eigenvalue"`` gives rough axes more weight, as [S2, §2.3] prints it.
     graph
         ... ``"all"`` joins all pairs of points, O(n²D) in blocks: with ``weights=Powered("local", alpha)`` this is LPP*
         [S2, §4.1].
@@ -196,10 +200,13 @@ class LPP(GraphProjection):
 
     weights: ProjectionWeights | None = None
     center: bool = True
+    axes: AxisRule = "unit"
 
     _orthogonal: ClassVar[bool] = False
     _sums_suffice: ClassVar[Sufficient | None] = CLASS_AVERAGES
-    _pose = _projection
+
+    def _pose(self, sample: Sample) -> Posed:
+        return replace(_projection(self, sample), scale=AxisWeights(self.axes, signed=False))
 
 
 @method("laplacian", "min L", "projection", NEIGHBOURS_AND_FEATURES, "S0 eq. 36")
