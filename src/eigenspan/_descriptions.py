@@ -35,6 +35,10 @@ extension
 axes
     Weights of the axes [S2, §2.3]: as solved, scaled to length one, times the root of what each axis gains, or both of
     these. An axis without gain becomes zero. It has no effect with ``scale="unit-variance"``.
+center
+    Subtract the mean of the rows, or of their images under a kernel, with the weights of the unit. False uses the origin
+    instead, as [S0, eqs. 29, 35] print the problem. A constant column is then a feature like any other, whose axis costs
+    nothing.
 landmarks
     With a kernel: approximate its feature space using this many training points, or the given ones: O(nm²) instead of
     O(n³) for m landmarks. None uses all points.

@@ -51,20 +51,57 @@ def test_the_form_of_the_cost_with_divided_weights() -> None:
 
 
 def test_the_minimum_of_the_cost_with_divided_weights() -> None:
-    """S1's eq. 1.10, centred and with unit covariance, is the call of the docstring; ``unit="covariance"`` alone is another problem."""
-    found = fitted()
-    W = found.affinity_.W
+    """S1's eq. 1.10, centred and with unit covariance, is ``alpha=0.5``; ``unit="covariance"`` alone is another problem."""
+    found = fitted(alpha=0.5)
+    W = found.affinity_.W.toarray()
     d = W.sum(axis=1)
-    R = sp.diags_array(d**-0.5)
-    given = es.LaplacianEigenmaps(3, unit="covariance", graph=R @ W @ R, weights="precomputed").fit(X)
-    divided = W.toarray() / np.sqrt(np.outer(d, d))
+    divided = W / np.sqrt(np.outer(d, d))
+    values, V = la.eigh(np.diag(divided.sum(axis=1)) - divided)
+    assert angle(found.embedding_, V[:, 1:4]) < 1e-6
+    np.testing.assert_allclose(found.eigenvalues_, values[1:4], rtol=1e-8)
+    np.testing.assert_allclose(np.cov(found.embedding_.T, bias=True), np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(found.embedding_.mean(axis=0), 0, atol=1e-9)
+    assert angle(fitted().embedding_, V[:, 1:4]) > 1
+    given = es.LaplacianEigenmaps(3, unit="covariance", graph=sp.csr_array(divided), weights="precomputed").fit(X)
+    assert angle(given.embedding_, found.embedding_) < 1e-6
+
+
+def test_divided_weights_with_the_unit_of_their_degrees() -> None:
+    """Weights W / (d_i d_j)^α, whose walk is that of `DiffusionMap` if W has no diagonal."""
+    found = es.LaplacianEigenmaps(3, n_neighbors=9, alpha=1).fit(X)
+    W = found.affinity_.W.toarray()
+    d = W.sum(axis=1)
+    divided = W / np.outer(d, d)
+    D = np.diag(divided.sum(axis=1))
+    assert angle(found.embedding_, la.eigh(D - divided, D)[1][:, 1:4]) < 1e-6
+    walk = es.DiffusionMap(3, alpha=1, graph=found.affinity_.W, weights="precomputed").fit(X)
+    assert angle(found.embedding_, walk.embedding_) < 1e-6
+
+
+def test_new_points_have_divided_weights() -> None:
+    """A new point is at Σ_j r_j y_j / Σ_j r_j with r_j = w_j / d_j^α over its neighbours j."""
+    found = es.LaplacianEigenmaps(2, graph=es.Radius(8.0), alpha=0.5, extension="harmonic", weights=es.Heat(4.0)).fit(X)
+    new, d = X[:20] + 0.3, found.affinity_.W.sum(axis=1)
+    squares = ((new[:, None] - X) ** 2).sum(axis=2)
+    r = np.where(squares <= 64, np.exp(-squares / 16) / np.sqrt(d), 0.0)
+    np.testing.assert_allclose(found.transform(new), r @ found.embedding_ / r.sum(axis=1)[:, None], atol=1e-10)
+
+
+def test_divided_weights_of_repeated_rows() -> None:
+    """The degree of a row counts the rows that equal its neighbours."""
+    repeated = np.vstack([X, X[:40]])
+    found = es.LaplacianEigenmaps(2, unit="covariance", alpha=0.5, n_neighbors=9, weights=es.Heat(2.0)).fit(repeated)
+    first = np.arange(290) % 250
+    W = found.affinity_.W.toarray()[np.ix_(first, first)]
+    d = W.sum(axis=1)
+    divided = W / np.sqrt(np.outer(d, d))
     V = la.eigh(np.diag(divided.sum(axis=1)) - divided)[1]
-    assert angle(given.embedding_, V[:, 1:4]) < 1e-6
-    np.testing.assert_allclose(np.cov(given.embedding_.T, bias=True), np.eye(3), atol=1e-9)
-    assert angle(found.embedding_, V[:, 1:4]) > 1
-    text = str(es.LaplacianEigenmaps.__doc__)
-    assert "not the problem of [S1, eq. 1.10]" in text
-    assert "graph=R @ W @ R" in text
+    assert angle(found.embedding_, V[:, 1:3]) < 1e-5
+
+
+def test_what_divided_weights_are_not_made_for() -> None:
+    with pytest.raises(es.errors.InputError, match=r"alpha=0\.5"):
+        es.equivalent_kernel(fitted(alpha=0.5), X)
 
 
 def test_new_points_are_means_of_their_neighbours() -> None:

@@ -18,10 +18,12 @@ from ..errors import InputError
 from ..graphs import NeighbourGraph, Weights, affinity, as_graph, reconstruction_weights
 from ..graphs.weights.rules import refuse_found_edges
 from ..problem import (
+    AxisWeights,
     Features,
     Fitted,
     Form,
     Posed,
+    RatioWeights,
     Samples,
     SqrtEigenvalue,
     TraceRatio,
@@ -50,7 +52,6 @@ from ..problem.forms import (
 from .base.contract import Kernels, LandmarkRows, SpectralReducer, axes, check_neighbours, is_single, neighbours_sought
 from .base.graph_embedding import Connected, Distinct, Graph, Neighbours, barycentric, check_given, fit_posed
 from .base.table import besides, known_as
-from .discriminant.pair_costs import RatioWeights
 
 Array = NDArray[np.float64]
 
@@ -334,5 +335,6 @@ class TraceReducer(Composed):
         else:
             posed = pose(basis, minimise=forms.get("laplacian" if self.minimise is None else self.minimise), **settings)
         if self.scale == "sqrt" and isinstance(posed.problem, TraceRatio):
-            return replace(posed, scale=RatioWeights(posed.problem, "eigenvalue"))
+            gains = AxisWeights("eigenvalue", signed=False)
+            return replace(posed, scale=RatioWeights(posed.problem.A, posed.problem.B, gains))
         return posed

@@ -12,7 +12,7 @@ from .map import Map, Raw
 from .nystrom import NystromFeatures
 from .pairwise import Pairwise
 from .pose import Posed, TraceProblem, TraceRatio, as_solved, pose, share_of, solve, with_ridge
-from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, Whitened
+from .scale import AxisWeights, Diffusion, InverseSqrt, RatioWeights, SqrtEigenvalue, Unit, UnitCovariance, Whitened
 from .spectrum import Spectrum, orientation_of, sign_of
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "NystromFeatures",
     "Pairwise",
     "Posed",
+    "RatioWeights",
     "Raw",
     "Samples",
     "Scatters",

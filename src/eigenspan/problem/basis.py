@@ -116,6 +116,8 @@ class Features:
     classes : Classes, LazyClasses, PastClasses or None
     source : array, LazyRows, PastRows or None
         The rows behind the sums, wherever they are stored.
+    center : bool
+        Whether forms may move the origin. False keeps it at zero, for rows that are taken as they are.
     """
 
     rows: Callable[[Any], Any]
@@ -131,6 +133,7 @@ class Features:
     sums: Sums | None = None
     classes: Any = None
     source: Any = None
+    center: bool = True
 
     @cached_property
     def Z(self) -> Array:
@@ -177,7 +180,9 @@ class Features:
         return replace(self, lift=self.lifted(T), scores=self.Z @ T)
 
     def centred(self, weights: Array | None) -> Features:
-        """Move the origin to the weighted mean (uniform for weights that sum to nothing; zero offset for None)."""
+        """Move the origin to the weighted mean (uniform for weights that sum to nothing; zero offset for None), unless it is fixed."""
+        if not self.center:
+            return self
         n = self._at_hand.shape[0]
         if weights is None:
             return replace(self, offset=np.zeros(self.raw.shape[1]), scores=None)
@@ -188,7 +193,9 @@ class Features:
         return replace(self, offset=weighted_sum(weights, self._at_hand) / total, scores=scores)
 
     def about(self, M: Form) -> Features:
-        """Move the origin to the mean with weights M 1, or to the mean of all rows if these are zero."""
+        """Move the origin to the mean with weights M 1, or to the mean of all rows if these are zero, unless it is fixed."""
+        if not self.center:
+            return self
         if self.sums is None:
             return self.centred(M.over_samples().masses())
         scatters, rest = M.split()
@@ -321,8 +328,13 @@ class Features:
 
         `reduce` keeps only that many principal axes first: the named way to a sparse X with too many rows and columns, and to "PCA
         first" for undersampled data [S0, §9.3]. Cost O(nD min(n, D)); with fewer rows than columns the n×n products of the rows suffice,
-        the axes are combinations of the rows, and sparse X stays sparse. Without `center` the origin stands for the mean.
+        the axes are combinations of the rows, and sparse X stays sparse. Without `center` the origin stands for the mean, in all forms.
         """
+        basis = Features._linear(X, reduce, center, rtol, random_state)
+        return basis if center else replace(basis, center=False)
+
+    @staticmethod
+    def _linear(X: Any, reduce: int | None, center: bool, rtol: float, random_state: RandomState) -> Features:
         n, D = X.shape
         if reduce is not None:
             most = n - 1 if center else n
@@ -407,25 +419,30 @@ class Features:
         landmarks: Any = None,
         random_state: Any = 0,
         relative_ridge: float = 1e-3,
+        center: bool = True,
         rtol: float = 1e-10,
     ) -> Features:
-        """Return kernel-PCA scores of full rank, or Nyström features on landmarks. Cost O(n³), or O(nm²) with m landmarks."""
-        rows, given = kernel_rows(kernel, X, centred=landmarks is None), isinstance(X, KernelValues)
+        """Return kernel-PCA scores of full rank, or Nyström features on landmarks. Cost O(n³), or O(nm²) with m landmarks.
+
+        Without `center` the scores are those of the kernel matrix itself, about the origin of the feature space.
+        """
+        rows, given = kernel_rows(kernel, X, centred=center and landmarks is None), isinstance(X, KernelValues)
         X = X.values if given else X
         if landmarks is None:
-            K, lift, lost = _full_rank(rows, X, rtol)
+            K, lift, lost = _full_rank(rows, X, rtol, center)
         else:
             chosen = choose_landmarks(
                 X, landmarks, random_state=random_state, precomputed=given, kernel=partial(rows.block, X)
             )
             rows = rows.among(chosen)
-            K, lift, lost = _on_landmarks(rows, X, chosen, rtol)
+            K, lift, lost = _on_landmarks(rows, X, chosen, rtol, center)
         if lift.shape[1] == 0:
             raise KernelError(
                 f"The kernel sees no difference between the {X.shape[0]} points: its values k(x_i, x_j) lie between {K.min():.6g} and "
                 f"{K.max():.6g}, and nothing positive is left of them after centring."
             )
-        return Features(rows, K, lift, K.mean(axis=0), relative_ridge=relative_ridge, digits_lost=lost)
+        offset = column_means(K, center)
+        return Features(rows, K, lift, offset, relative_ridge=relative_ridge, digits_lost=lost, center=center)
 
 
 # ---------------------------------------------------------------------- scatters of classes
@@ -509,7 +526,7 @@ def _parts(sums: Sums) -> tuple[Array, Array, Array]:
 
 
 # ---------------------------------------------------------------------- features of a kernel
-def _full_rank(rows: Any, X: Any, rtol: float) -> tuple[Array, Array, bool]:
+def _full_rank(rows: Any, X: Any, rtol: float, center: bool) -> tuple[Array, Array, bool]:
     """Return the kernel matrix of all points, coefficients of orthonormal axes, and whether a warning says that digits are lost."""
     n = X.shape[0]
     require(
@@ -518,6 +535,8 @@ def _full_rank(rows: Any, X: Any, rtol: float) -> tuple[Array, Array, bool]:
         f"Pass landmarks={suggested_landmarks(n)} beside kernel= to work with that many points instead.",
     )
     K = gram_matrix(rows, X)
+    if not center:
+        return K, feature_axes(rows, K, float(np.abs(K).max()), rtol), False
     lost = warn_of_lost_digits(rows, K)
     centred = K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None]
     lift = feature_axes(rows, centred, float(np.abs(K).max()), rtol)
@@ -527,14 +546,15 @@ def _full_rank(rows: Any, X: Any, rtol: float) -> tuple[Array, Array, bool]:
     return K, lift - lift.mean(axis=0), lost
 
 
-def _on_landmarks(rows: Any, X: Any, chosen: Index, rtol: float) -> tuple[Array, Array, bool]:
+def _on_landmarks(rows: Any, X: Any, chosen: Index, rtol: float, center: bool) -> tuple[Array, Array, bool]:
     """Return the same for the kernel between all points and the landmarks."""
     n, m = X.shape[0], chosen.size
     require(24.0 * n * m, f"The {n}×{m} kernel features", f"Pass fewer: landmarks={max(2, m // 2)}.")
     K, among = rows(X), gram_matrix(rows, X[chosen])
-    lost = warn_of_lost_digits(rows, among)
+    lost = warn_of_lost_digits(rows, among, center)
     axes = feature_axes(rows, among, float(np.abs(among).max()), rtol)
     Z = K @ axes
     note(nystrom_error=schur_share(rows, X, float(np.sum(Z**2))))
-    inner = row_space(Centred.of(Z, Z.mean(axis=0)), np.abs(Z.mean(axis=0)), rtol)[0]
+    mean = column_means(Z, center)
+    inner = row_space(Centred.of(Z, mean), np.abs(mean), rtol, center=center)[0]
     return K, axes if inner is None else axes @ inner, lost

@@ -221,8 +221,10 @@ def kernel_rows(kernel: Any, X: Matrix, *, centred: bool = False) -> Any:
     return KernelRows(spec.name, {p: values[p] for p in _PARAMETERS.get(spec.name, ())}, X, centre=centre)
 
 
-def warn_of_lost_digits(rows: KernelRows, K: Array) -> bool:
+def warn_of_lost_digits(rows: KernelRows, K: Array, center: bool = True) -> bool:
     """Warn, and return True, if centring cancels so much of a kernel matrix K that rounding errors of its values are visible."""
+    if not center:
+        return False
     low, high, means = float(K.min()), float(K.max()), K.mean(axis=0)
     left = float(np.mean(np.abs(np.diagonal(K) - 2 * means + means.mean())))  # the diagonal of HKH
     rounding = np.finfo(float).eps * max(-low, high)

@@ -18,6 +18,7 @@ from ..errors import KernelError
 from ..graphs.distributed.landmark_pool import lazy_landmarks
 from ..graphs.landmarks import choose_landmarks
 from ..numerics.eigen import dense
+from ..numerics.eigen.centred import column_means
 from ..numerics.memory import require
 from ..numerics.nearest.metric import drawn_rows
 from .kernels import (
@@ -40,7 +41,7 @@ _BLOCK_BYTES = 32 * 2**20
 
 @dataclass(frozen=True, eq=False)
 class NystromFeatures:
-    """Centred features ``(k_m(x) − offset) @ lift`` of the samples X, and their scatter.
+    """Features ``(k_m(x) − offset) @ lift`` of the samples X, and their scatter.
 
     Attributes
     ----------
@@ -51,9 +52,9 @@ class NystromFeatures:
     lift : ndarray of shape (m, r)
         Orthonormal axes of the landmarks' feature space.
     offset : ndarray of shape (m,)
-        Mean kernel row.
+        Mean kernel row; zero if the features are taken about the origin.
     scatter : ndarray of shape (r, r)
-        ``Σ φφᵀ`` of the centred features.
+        ``Σ φφᵀ`` of the features.
     """
 
     rows: KernelRows
@@ -75,14 +76,14 @@ class NystromFeatures:
 
     @classmethod
     def build(
-        cls, kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 0, rtol: float = 1e-10
+        cls, kernel: Any, X: Any, landmarks: Any, *, center: bool = True, random_state: Any = 0, rtol: float = 1e-10
     ) -> NystromFeatures:
         """Build the features. Cost: two products of n×m×m; memory: 32 MB of kernel rows and a few m×m arrays."""
-        rows, among = landmark_kernel(kernel, X, landmarks, random_state=random_state)
+        rows, among = landmark_kernel(kernel, X, landmarks, center=center, random_state=random_state)
         X, m = X.values if isinstance(X, KernelValues) else X, len(among)
         axes = feature_axes(rows, among, float(np.abs(among).max()), rtol)
         with stage("moments"):
-            offset, scatter = _moments(rows, X, axes, among.mean(axis=0))
+            offset, scatter = _moments(rows, X, axes, column_means(among, center), center)
         if not isinstance(X, LazyRows):
             explained = float(np.trace(scatter)) + X.shape[0] * float(np.sum((offset @ axes) ** 2))
             note(nystrom_error=schur_share(rows, X, explained))
@@ -121,7 +122,9 @@ class NystromRows:
         return self.rows(X) @ self.axes
 
 
-def landmark_kernel(kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 0) -> tuple[KernelRows, Array]:
+def landmark_kernel(
+    kernel: Any, X: Any, landmarks: Any, *, center: bool = True, random_state: Any = 0
+) -> tuple[KernelRows, Array]:
     """Return kernel rows with the landmarks of X, in any storage, and the kernel matrix of the landmarks."""
     if isinstance(X, LazyRows):
         if isinstance(kernel, DataKernel):
@@ -144,14 +147,19 @@ def landmark_kernel(kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 
     m = chosen.size
     require(48.0 * m**2, f"The matrices of {m} landmarks", f"Use fewer: landmarks={max(2, m // 2)}.")
     among = gram_matrix(rows, points)
-    warn_of_lost_digits(rows, among)
+    warn_of_lost_digits(rows, among, center)
     return rows, among
 
 
-def _moments(rows: KernelRows, X: Matrix | LazyRows, axes: Array, near: Array) -> tuple[Array, Array]:
-    """Return the mean kernel row and centred scatter of the features in one pass; sums are about `near`, an estimate of the mean."""
+def _moments(rows: KernelRows, X: Matrix | LazyRows, axes: Array, near: Array, center: bool) -> tuple[Array, Array]:
+    """Return the mean kernel row and centred scatter of the features in one pass; sums are about `near`, an estimate of the mean.
+
+    Without `center`, return `near` and the scatter about it.
+    """
     sums = partial(_sums, rows=rows, axes=axes, near=near)
     n, total, scatter = X.reduce(sums, add=_added) if isinstance(X, LazyRows) else sums(X)
+    if not center:
+        return near, dense.symmetric(scatter)
     shift = (total / n) @ axes
     return near + total / n, dense.symmetric(scatter - n * np.outer(shift, shift))
 

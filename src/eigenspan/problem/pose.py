@@ -37,7 +37,7 @@ from ..numerics.threads import threads_for
 from .basis import Features, Samples
 from .direct_sum import DirectSum
 from .form import Form, Scatter, diagonal, identity, strongest
-from .scale import Unit
+from .scale import AxisWeights, RatioWeights, Unit
 from .spectrum import Facts, Spectrum, relative_gap, report_resolution, seed_of
 
 Sense: TypeAlias = Literal["min", "max"]
@@ -122,6 +122,16 @@ class Posed:
     def having(self, **attributes: object) -> Posed:
         """Return a copy with more attributes."""
         return replace(self, attributes={**self.attributes, **attributes})
+
+    def as_ratio(self) -> Posed:
+        """Return the ratio of the traces of objective and unit over orthonormal axes, ``Tr(V'AV) / Tr(V'BV)`` [S0, eq. 5]."""
+        problem = self.problem
+        if isinstance(problem, TraceRatio) or problem.B is None:
+            return self
+        ratio = TraceRatio(problem.A, problem.B, problem.sense, exclude=problem.exclude)
+        own = self.scale
+        scale = RatioWeights(ratio.A, ratio.B, own) if isinstance(own, AxisWeights) else own
+        return replace(self, problem=ratio, scale=scale, size=self.size * problem.B.norm())
 
     @property
     def needs(self) -> Needs:

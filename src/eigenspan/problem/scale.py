@@ -7,13 +7,14 @@ eigenvalues are rotated to be orthogonal in it, because the embedding would othe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._types import Array
 from ..errors import DimensionError
+from .form import Form
 from .spectrum import Spectrum
 
 
@@ -144,3 +145,21 @@ class AxisWeights:
                     f'axes={self.kind!r} weighs the axes by roots of their gain, but none of the {factors.size} has any: use axes="unit".'
                 )
         return factors / np.linalg.norm(spectrum.vectors, axis=0) if self.kind.endswith("norm") else factors
+
+
+@dataclass(frozen=True, eq=False)
+class RatioWeights:
+    """Weights of the axes of a trace ratio, whose eigenvalues sum to zero: the quotient ``v'Av / v'Bv`` stands for that of an axis v."""
+
+    A: Form
+    B: Form
+    weights: AxisWeights
+
+    def products(self, V: Array) -> Array | None:
+        return V.T @ (self.B @ V) if self.weights.kind.startswith("eigenvalue") else None
+
+    def __call__(self, spectrum: Spectrum) -> Array:
+        V = spectrum.vectors
+        above, below = (np.einsum("ij,ij->j", V, M @ V) for M in (self.A, self.B))
+        quotients = np.divide(above, below, out=np.zeros_like(above), where=below > 1e-12 * below.max())
+        return self.weights(replace(spectrum, values=quotients))

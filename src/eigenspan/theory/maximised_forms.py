@@ -23,6 +23,11 @@ def principal_axes(estimator: Any, X: Any, form: str) -> EquivalentKernel:
 
 def kernel_pca(estimator: Any, X: Any, form: str) -> EquivalentKernel:
     check_form(estimator, form)
+    if not estimator.center:
+        raise InputError(
+            "KernelPCA with center=False uses eigenvectors of K itself, but an equivalent kernel is centred: there is none. "
+            "Use center=True."
+        )
     if estimator.landmarks is not None:
         return nystrom(estimator, X)
     words = Words("H K H", "The kernel of kernel PCA is its kernel matrix, doubly centred.", "always")

@@ -13,6 +13,10 @@ _ABOVE_ZERO = "no eigenvalue of the axes is zero: the pseudo-inverse omits those
 
 
 def eigenmaps(estimator: Any, X: Any, form: str) -> EquivalentKernel:
+    if estimator.alpha:
+        raise InputError(
+            f"LaplacianEigenmaps with alpha={estimator.alpha:g} has no equivalent kernel here: the table of [S4] is for alpha=0."
+        )
     if estimator.unit == "covariance":
         return ratio_cut(estimator, form)
     check_form(estimator, form, "deflated", "shifted", "pseudo-inverse")

@@ -19,7 +19,7 @@ from ...numerics.eigen import dense
 from ...problem import Fitted, Form, Posed, Samples, UnitCovariance, orientation_of, pose
 from ...problem.forms import hessian_alignment, modified_alignment, tangent_alignment
 from ...problem.forms.charts import Charts, geodesic_charts, tangent_charts
-from ..base.contract import features_of, points_of
+from ..base.contract import TraceCriterion, features_of, points_of
 from ..base.graph_embedding import GraphEmbedding, barycentric, coordinates
 from ..base.graph_projection import GraphProjection, by_class, graph_attribute, projection_graph
 from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, known_as, method
@@ -219,8 +219,12 @@ class ModifiedLLE(GraphEmbedding):
 
 
 @method("alignment", "min Σ S N Nᵀ Sᵀ, tangent spaces", "embedding", NEIGHBOURS_AND_FEATURES, "Zhang et al. 2007")
-@known_as("Linear local tangent space alignment", "linear LTSA", {"kernel='rbf'": "kernel LLTSA; kernel LTSA"})
-class LLTSA(GraphProjection):
+@known_as(
+    "Linear local tangent space alignment",
+    "linear LTSA",
+    {"criterion='trace-ratio'": "trace ratio LLTSA", "kernel='rbf'": "kernel LLTSA; kernel LTSA"},
+)
+class LLTSA(TraceCriterion, GraphProjection):
     """Linear local tangent space alignment.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T B_{\\text{LTSA}} X V) \\quad \\text{s.t. } V^T X^T X V = I

@@ -69,6 +69,7 @@ KernelLike = str | Callable[..., Any] | BaseEstimator
 Kernels = Annotated[KernelLike, str, Function(), HasMethods("get_params"), TypeName("str", "Kernel", "callable")]
 LandmarkRows = Annotated[Count | ArrayLike | Landmarks, TypeName("int", "Landmarks", "array of indices")] | None
 Scale = Literal["unit-variance"] | None
+AxisRule = Literal["unit", "norm", "eigenvalue", "eigenvalue-norm"]
 
 
 class _NotHeld:
@@ -287,6 +288,31 @@ class SpectralReducer(Reducer):
         raise NotImplementedError
 
 
+class TraceCriterion(SpectralReducer):
+    """Methods whose objective and unit may be the two traces of a ratio over orthonormal axes instead.
+
+    Parameters
+    ----------
+    criterion
+        ``"ratio-trace"`` solves the problem above, by one eigenproblem. ``"trace-ratio"`` takes the best ratio
+        :math:`\\rho = \\operatorname{Tr}(V^T A V) / \\operatorname{Tr}(V^T B V)` of the same objective A and unit B over
+        :math:`V^T V = I` [S0, eq. 5]: the axes are the best eigenvectors of A − ρB, and ``eigenvalues_`` sum to zero.
+
+    Attributes
+    ----------
+    trace_ratio_ : float
+        ρ, the best ratio. Present with ``criterion="trace-ratio"``.
+    """
+
+    criterion: Literal["ratio-trace", "trace-ratio"] = "ratio-trace"
+
+    trace_ratio_: float = attribute()
+
+    def _fit(self, sample: Sample[Any, Any]) -> Fitted:
+        posed = self._pose(sample)
+        return axes(self).fit(posed.as_ratio() if self.criterion == "trace-ratio" else posed)
+
+
 def axes(estimator: SpectralReducer) -> Axes:
     """Return the number of axes, the solver and the scale that the estimator asks for."""
     stretched = getattr(estimator, "scale", None) == "unit-variance"
@@ -421,16 +447,17 @@ def features_of(estimator: FeatureReducer, sample: Sample) -> Features:
     """Return the features whose linear combinations the axes are."""
     if sample.features is not None:
         return sample.features
-    X, seed = sample.x.values, estimator.random_state
+    X, seed, center = sample.x.values, estimator.random_state, getattr(estimator, "center", True)
     if sample.x.one_pass and estimator.reduce is None:
         with stage("moments"):
             return _summed_features(estimator, sample)
     if estimator.kernel is None:
-        basis = Features.linear(X, reduce=estimator.reduce, random_state=seed)
+        basis = Features.linear(X, reduce=estimator.reduce, center=center, random_state=seed)
         if estimator.reduce is not None and basis.dim == 0:  # without principal axes there are no neighbours to search
             raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
         return basis
-    return Features.kernel(estimator.kernel, sample.x.under_kernel, landmarks=estimator.landmarks, random_state=seed)
+    rows, chosen = sample.x.under_kernel, estimator.landmarks
+    return Features.kernel(estimator.kernel, rows, landmarks=chosen, random_state=seed, center=center)
 
 
 def _summed_features(estimator: FeatureReducer, sample: Sample) -> Features:

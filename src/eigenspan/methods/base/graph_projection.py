@@ -33,11 +33,12 @@ def _labels_of_graph(estimator: GraphProjection) -> ClassLabels | None:
 
 
 #: The class graph with its default weights is the scatter within the classes, which needs only sums over the rows.
-CLASS_AVERAGES: Sufficient = {"graph": "class", "weights": None, "kernel": None, "reduce": None}
+CLASS_AVERAGES: Sufficient = {"graph": "class", "weights": None, "kernel": None, "reduce": None, "center": True}
 
 
 def _averages_by_landmarks(estimator: GraphProjection) -> bool:
-    return by_class(estimator) and getattr(estimator, "weights", "heat") is None and by_landmarks(estimator)
+    averages = by_class(estimator) and getattr(estimator, "weights", "heat") is None
+    return averages and getattr(estimator, "center", True) and by_landmarks(estimator)
 
 
 def over_given_graph(estimator: FeatureReducer) -> bool:

@@ -21,10 +21,9 @@ from ...numerics.nearest.metric import median_width
 from ...problem import AxisWeights, Form, Posed, pose
 from ...problem.form import scatter_form
 from ...problem.forms import centring, pair_affinity, same_class, within
-from ..base.contract import Components, FeatureReducer, bounded, check_spread, features_of
+from ..base.contract import AxisRule, Components, FeatureReducer, bounded, check_spread, features_of
 from ..base.streaming import labelled_partial_fit
 from ..base.table import known_as, method
-from .pair_costs import AxisRule
 
 Array = NDArray[np.float64]
 

@@ -35,18 +35,16 @@ from ...problem import (
     Posed,
     Scatters,
     TraceProblem,
-    TraceRatio,
     Unit,
     share_of,
     solve,
     with_ridge,
 )
 from ...problem.class_rule import ClassRule, class_rule
-from ..base.contract import FeatureReducer, ToldComponents, axes, by_landmarks, check_spread, features_of
+from ..base.contract import AxisRule, FeatureReducer, ToldComponents, axes, by_landmarks, check_spread, features_of
 from ..base.streaming import Streaming, has_classes, labelled_partial_fit, wide_enough
 from ..base.table import known_as, method
 from ..two_views.significance import wilks
-from .pair_costs import AxisRule, RatioWeights
 
 #: Share of the total scatter at or below which the scatter within the classes is rounding error.
 _NOTHING = 1e-13
@@ -362,13 +360,10 @@ class LDA(ScoredClassifier, FeatureReducer):
         most = min(scatters.counts.size - 1, max(_dimensions(scatters, unit), 1)) if free else None
         # the share of one row in the mean of its class: less is rounding error
         size = share_of(A + W, unit) / scatters.counts.max()
-        if self.criterion == "trace-ratio":
-            ratio = TraceRatio(A, unit)
-            return Posed(ratio, basis, RatioWeights(ratio, self.axes), axes=most, size=size * unit.norm())
         scale = AxisWeights(self.axes, signed=False)
         posed = Posed(TraceProblem(A, unit, "max"), basis, scale, axes=most, size=size)
-        if self.criterion == "ratio-trace":
-            return posed
+        if self.criterion != "one-against-rest":
+            return posed.as_ratio() if self.criterion == "trace-ratio" else posed
         means = scatters.means - scatters.counts @ scatters.means / scatters.counts.sum()
         return replace(posed, scale=Unit(), turn=partial(_against_the_rest, means))
 

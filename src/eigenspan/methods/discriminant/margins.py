@@ -9,6 +9,7 @@ from ...graphs import ComputedWeights, NeighbourGraph, affinity, allies, rivals
 from ...graphs.weights.rules import refuse_given
 from ...problem import Form
 from ...problem.forms import laplacian
+from ..base.contract import TraceCriterion
 from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
 from .pair_costs import NEAR, CostProjection, SemiSupervised, ones_on
 
@@ -70,9 +71,12 @@ class DNE(CostProjection):
 @known_as(
     "Marginal Fisher analysis",
     "marginal Fisher's criterion; intrinsic graph and penalty graph",
-    {"kernel='rbf'": "kernel MFA; kernel marginal Fisher analysis"},
+    {
+        "criterion='trace-ratio'": "trace ratio MFA; trace ratio marginal Fisher analysis",
+        "kernel='rbf'": "kernel MFA; kernel marginal Fisher analysis",
+    },
 )
-class MFA(CostProjection):
+class MFA(TraceCriterion, CostProjection):
     """Marginal Fisher analysis, supervised or semi-supervised.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^I - C^I) X V = I
@@ -104,7 +108,11 @@ class MFA(CostProjection):
 
 
 @method("discriminant", "max L of weighted rivals", "L of weighted allies", NEIGHBOURS_AND_FEATURES, "Chen et al. 2005")
-@known_as("Local discriminant embedding", "", {"kernel='rbf'": "kernel LDE; kernel local discriminant embedding"})
+@known_as(
+    "Local discriminant embedding",
+    "",
+    {"criterion='trace-ratio'": "trace ratio LDE", "kernel='rbf'": "kernel LDE; kernel local discriminant embedding"},
+)
 class LDE(MFA):
     """Local discriminant embedding, supervised or semi-supervised.
 

@@ -7,7 +7,7 @@ unlabelled points.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -35,21 +35,27 @@ from ...problem import (
     Features,
     Form,
     Posed,
-    Spectrum,
     TraceProblem,
-    TraceRatio,
     diagonal,
     share_of,
     with_ridge,
 )
 from ...problem.forms import centring, laplacian, local_fisher, pair_affinity
-from ..base.contract import FeatureReducer, check_neighbours, check_spread, features_of, is_single, points_of
+from ..base.contract import (
+    AxisRule,
+    FeatureReducer,
+    TraceCriterion,
+    check_neighbours,
+    check_spread,
+    features_of,
+    is_single,
+    points_of,
+)
 from ..base.graph_embedding import check_given
 from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
 
 Array = NDArray[np.float64]
 
-AxisRule = Literal["unit", "norm", "eigenvalue", "eigenvalue-norm"]
 #: Neighbours in a class, unless given, as in [S2, §4.1].
 NEAR = 3
 #: Hadamard power of locally scaled affinities, unless given.
@@ -60,23 +66,6 @@ SINGULAR = 0.01
 RANK = 1e-10
 #: Share of the unit below which a form is rounding error, as the scatter between classes is if their means are equal.
 _LEAST = 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class RatioWeights:
-    """Weights of the axes of a trace ratio, whose eigenvalues sum to zero: the gain of an axis v is ``v'Av / v'Bv``."""
-
-    problem: TraceRatio
-    kind: str
-
-    def products(self, V: Array) -> Array | None:
-        return V.T @ (self.problem.B @ V) if self.kind.startswith("eigenvalue") else None
-
-    def __call__(self, spectrum: Spectrum) -> Array:
-        V = spectrum.vectors
-        above, below = (np.einsum("ij,ij->j", V, M @ V) for M in (self.problem.A, self.problem.B))
-        gains = np.divide(above, below, out=np.zeros_like(above), where=below > 1e-12 * below.max())
-        return AxisWeights(self.kind, signed=False)(replace(spectrum, values=gains))
 
 
 class CostProjection(FeatureReducer):
@@ -324,9 +313,12 @@ def ones_on(graph: NeighbourGraph) -> Form:
 @known_as(
     "Local Fisher discriminant analysis",
     "local Fisher's discriminant; local LDA; multimodal discriminant analysis",
-    {"kernel='rbf'": "kernel LFDA; KLFDA; kernel local Fisher discriminant analysis"},
+    {
+        "criterion='trace-ratio'": "trace ratio LFDA",
+        "kernel='rbf'": "kernel LFDA; KLFDA; kernel local Fisher discriminant analysis",
+    },
 )
-class LFDA(CostProjection):
+class LFDA(TraceCriterion, CostProjection):
     """Local Fisher discriminant analysis, supervised or semi-supervised.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^{wit} - C^{wit}) X V = I

@@ -36,6 +36,11 @@ _SOLVER = 1600.0
 def fit_distributed(estimator: LaplacianEigenmaps, sample: Sample) -> Fitted:
     """Fit Laplacian eigenmaps to all rows. Neighbours, weights and products stay on the workers; this process holds n×d numbers."""
     k, spec = _neighbours(estimator), _weights(estimator)
+    if estimator.alpha:
+        raise InputError(
+            f"alpha={estimator.alpha:g} divides weights by degrees, which is not done on a cluster. Use alpha=0, or landmarks=m, which "
+            "fits m rows in this process."
+        )
     require(_SOLVER * sample.n, f"The eigenvectors of {sample.n} points", "Use landmarks=m to fit m of them.")
     graph = spread_neighbours(sample.x.values, k)
     with stage("weights"):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
-from ..._parameters import attribute
+from ..._parameters import Share, attribute
 from ..._types import Array, Matrix
 from ...data import Sample, Sufficient
 from ...data.x import XKind
 from ...graphs import Affinity, NeighbourGraph, ProjectionWeights, Weights, affinity, check_weights_connect
-from ...problem import Fitted, Form, Posed, Samples, UnitCovariance, pose
+from ...problem import AxisWeights, Fitted, Form, Posed, Samples, UnitCovariance, pose
 from ...problem.extensions import Walk, rows_of_walk
-from ...problem.forms import counted, degree, laplacian
-from ..base.contract import Scale, features_of, points_of
+from ...problem.forms import counted, degree, laplacian, without_density
+from ..base.contract import AxisRule, Scale, TraceCriterion, features_of, points_of
 from ..base.graph_embedding import GraphEmbedding, barycentric
 from ..base.graph_projection import CLASS_AVERAGES, GraphProjection, graph_attribute, projection_weights
 from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, known_as, method
@@ -54,6 +55,7 @@ def walk_basis(
     {
         "n_components=1": "Fiedler vector; Fiedler value; second smallest eigenvector of the Laplacian; algebraic connectivity",
         "unit='covariance'": "Laplacian eigenmaps with unit covariance",
+        "unit='covariance', alpha=0.5": "Laplacian eigenmaps with divided weights",
         "weights='binary'": "simple-minded weights; binary weights Laplacian eigenmaps",
     },
 )
@@ -69,9 +71,14 @@ class LaplacianEigenmaps(GraphEmbedding):
 
     which is the ratio cut [S0, eq. 54]: every point counts alike, whatever its degree.
 
-    This is not the problem of [S1, eq. 1.10], which has the same constraints and weights divided by :math:`\\sqrt{d_i d_j}`. For that one
-    give the divided weights (see the example). S1 solves it with :math:`I - D^{-1/2} W D^{-1/2}`, which is not the form of its cost: the
-    null vector is :math:`D^{1/2} 1`, not the constant that is discarded.
+    With ``unit="covariance", alpha=0.5`` it is the problem that [S1, eq. 1.10] prints, whose weights are divided by the roots of the
+    degrees:
+
+    .. math:: \\min_Y \\sum_{ij} \\frac{W_{ij} \\lVert y_i - y_j \\rVert^2}{\\sqrt{d_i d_j}}
+       \\quad \\text{s.t. } \\tfrac1n Y^T Y = I,\\; Y^T 1 = 0
+
+    S1 solves it with :math:`I - D^{-1/2} W D^{-1/2}`, which is not the form of this cost: its null vector is :math:`D^{1/2} 1`, not the
+    constant that is discarded.
 
     Cost: neighbours, then one sparse factorisation of L and a Lanczos run; O(nk) memory plus the factor's fill. A Dask array or data frame
     stays on its cluster: neighbours are found and products are made there, this process holds 1600 bytes for every point, and new
@@ -86,11 +93,15 @@ class LaplacianEigenmaps(GraphEmbedding):
         B = D or B = I. The eigenfunction formula holds for eigenvectors of the walk only: with ``"covariance"`` and
         ``extension="nystrom"``, new points are placed at the weighted mean of their neighbours. The axes then have variance
         one, and ``scale="unit-variance"`` has no effect.
+    alpha
+        α of the weights :math:`W_{ij} / (d_i d_j)^\\alpha` that replace W in L and D, as in `DiffusionMap`. 0 keeps W, 1 removes the
+        density of the points.
 
     Attributes
     ----------
     affinity_ : Affinity
-        Edge weights (``affinity_.W``) and the rule that computed them. Absent if a Dask collection was fitted on its cluster.
+        Edge weights (``affinity_.W``), before the division by `alpha`, and the rule that computed them. Absent if a Dask
+        collection was fitted on its cluster.
 
     Examples
     --------
@@ -101,12 +112,10 @@ class LaplacianEigenmaps(GraphEmbedding):
     >>> eigenmaps.transform(X[:4] + 0.01).shape
     (4, 2)
 
-    The cost of [S1, eq. 1.10], its weights divided by the roots of the degrees:
+    The problem of [S1, eq. 1.10]:
 
-    >>> import scipy.sparse as sp
-    >>> W = eigenmaps.affinity_.W
-    >>> R = sp.diags_array(W.sum(axis=1) ** -0.5)
-    >>> divided = LaplacianEigenmaps(2, unit="covariance", graph=R @ W @ R, weights="precomputed").fit(X)
+    >>> LaplacianEigenmaps(2, n_neighbors=12, unit="covariance", alpha=0.5).fit_transform(X).shape
+    (400, 2)
 
     References
     ----------
@@ -116,6 +125,7 @@ class LaplacianEigenmaps(GraphEmbedding):
     weights: Weights = "heat"
     extension: Literal["nystrom", "harmonic", "barycentric"] = "nystrom"
     unit: Literal["degree", "covariance"] = "degree"
+    alpha: Share = 0
     scale: Scale = None
 
     affinity_: Affinity = attribute()
@@ -128,8 +138,8 @@ class LaplacianEigenmaps(GraphEmbedding):
     def _pose_graph(self, graph: NeighbourGraph, sample: Sample) -> Posed:
         x = sample.x
         weighed = connected_affinity(graph, self.weights, x.points)
-        W = counted(weighed.W, x.masses)
-        basis = walk_basis(graph, weighed, x, self.extension, eigenfunctions=self.unit == "degree")
+        W, density = without_density(counted(weighed.W, x.masses), x.masses, self.alpha)
+        basis = walk_basis(graph, weighed, x, self.extension, density, eigenfunctions=self.unit == "degree")
         if self.unit == "degree":
             return pose(basis, minimise=laplacian(W), unit=degree(W)).having(affinity_=weighed)
         return pose(basis, minimise=laplacian(W), scale=UnitCovariance(x.count)).having(affinity_=weighed)
@@ -151,10 +161,12 @@ def _projection(self: LPP | OLPP, sample: Sample) -> Posed:
     {
         "graph='class'": "supervised LPP; supervised locality preserving projections; SLPP; class graph",
         "graph='all', weights=Powered()": "LPP*; LPP with powered local scaling",
+        "criterion='trace-ratio'": "trace ratio LPP; LPP with orthogonal axes by trace ratio",
         "kernel='rbf'": "kernel LPP; KLPP; kernel locality preserving projections",
+        "center=False": "uncentred LPP; LPP about the origin",
     },
 )
-class LPP(GraphProjection):
+class LPP(TraceCriterion, GraphProjection):
     """Locality preserving projections.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T L X V) \\quad \\text{s.t. } V^T X^T D X V = I
@@ -171,6 +183,8 @@ class LPP(GraphProjection):
     weights
         ... None means ``Heat()`` or, with ``graph="class"``, the class averages 1/n_k. The degrees D leave out the diagonal
         of ``"precomputed"`` weights.
+    axes
+        ... The eigenvalue of an axis is its cost here: ``"eigenvalue"`` gives rough axes more weight, as [S2, §2.3] prints it.
     graph
         ... ``"all"`` joins all pairs of points, O(n²D) in blocks: with ``weights=Powered("local", alpha)`` this is LPP*
         [S2, §4.1].
@@ -194,10 +208,14 @@ class LPP(GraphProjection):
     """
 
     weights: ProjectionWeights | None = None
+    center: bool = True
+    axes: AxisRule = "unit"
 
     _orthogonal: ClassVar[bool] = False
     _sums_suffice: ClassVar[Sufficient | None] = CLASS_AVERAGES
-    _pose = _projection
+
+    def _pose(self, sample: Sample) -> Posed:
+        return replace(_projection(self, sample), scale=AxisWeights(self.axes, signed=False))
 
 
 @method("laplacian", "min L", "projection", NEIGHBOURS_AND_FEATURES, "S0 eq. 36")
@@ -225,6 +243,8 @@ class OLPP(GraphProjection):
     graph
         ... ``"all"`` joins all pairs of points, O(n²D) in blocks: with ``weights=Powered("local", alpha)`` this is LPP*
         [S2, §4.1].
+    center
+        ... The axes are the same, because the form does not depend on the origin; the embedding is shifted.
     unlabeled
         ... It has no effect on graphs that do not use classes.
     ridge
@@ -246,6 +266,7 @@ class OLPP(GraphProjection):
     """
 
     weights: ProjectionWeights | None = None
+    center: bool = True
 
     _orthogonal: ClassVar[bool] = True
     _sums_suffice: ClassVar[Sufficient | None] = CLASS_AVERAGES

@@ -13,7 +13,7 @@ from ..._types import Array
 from ...data import Sample
 from ...graphs import Affinity, NeighbourGraph, Weights
 from ...problem import Diffusion, Fitted, InverseSqrt, Posed, pose
-from ...problem.forms import counted, degree, degrees, laplacian
+from ...problem.forms import counted, degree, degrees, laplacian, without_density
 from ..base.graph_embedding import GraphEmbedding
 from ..base.table import SPARSE, known_as, method
 from .eigenmaps import connected_affinity, walk_basis
@@ -86,9 +86,7 @@ class DiffusionMap(GraphEmbedding):
         weighed = connected_affinity(graph, self.weights, x.points)
         # A step may stay where it is, or go to an equal row.
         W = counted(sp.csr_array(weighed.W + _self_loops(graph, weighed)), x.masses)
-        density = (degrees(W) if x.masses is None else degrees(W) / x.masses) ** self.alpha
-        S = sp.diags_array(1.0 / density)
-        W = sp.csr_array(S @ W @ S)
+        W, density = without_density(W, x.masses, self.alpha)
         scale = Diffusion(self.t, float(degrees(W).sum()))
         basis = walk_basis(graph, weighed, x, self.extension, density)
         posed = pose(basis, minimise=laplacian(W), unit=degree(W), scale=scale)

@@ -137,7 +137,11 @@ def _warn_of_class_axes(graph: NeighbourGraph, name: str, fitted: Fitted) -> Fit
 @known_as(
     "Neighbourhood preserving projections",
     "neighbourhood preserving embedding; linear LLE",
-    {"graph='class'": "supervised NPP; supervised NPE", "kernel='rbf'": "kernel NPP; kernel NPE"},
+    {
+        "graph='class'": "supervised NPP; supervised NPE",
+        "kernel='rbf'": "kernel NPP; kernel NPE",
+        "center=False": "uncentred NPP; NPP about the origin",
+    },
 )
 class NPP(GraphProjection):
     """Neighbourhood preserving projections (also known as NPE).
@@ -181,6 +185,7 @@ class NPP(GraphProjection):
     """
 
     weights: NeighbourWeights | None = None
+    center: bool = True
     reg: NotNegative = 1e-3
     disconnected: Literal["keep", "connect", "raise"] = "keep"
 
@@ -241,6 +246,8 @@ class ONPP(NPP):
 
     Parameters
     ----------
+    center
+        ... The axes are the same, because the form does not depend on the origin; the embedding is shifted.
     skip_smallest
         Number of smallest eigenpairs to leave out.
     ridge

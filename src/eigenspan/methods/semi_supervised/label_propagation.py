@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,11 @@ from ...graphs import ProjectionWeights, class_indicator
 from ...numerics.eigen import dense
 from ...numerics.eigen.linear_systems import solve_by_products
 from ...numerics.memory import require
-from ...problem import AxisWeights, Features, Form, Posed, TraceRatio, diagonal, pose, with_ridge
+from ...problem import AxisWeights, Features, Form, Posed, diagonal, pose, with_ridge
 from ...problem.forms import between, centring, total
-from ..base.contract import Components, FeatureReducer, bounded, features_of, points_of
+from ..base.contract import AxisRule, Components, FeatureReducer, bounded, features_of, points_of
 from ..base.graph_projection import GraphProjection, graph_attribute, projection_weights
 from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
-from ..discriminant.pair_costs import AxisRule, RatioWeights
 
 _Trust = Annotated[float, Interval(Real, 0, 1, closed="right")]
 
@@ -275,11 +274,9 @@ class SODA(GraphProjection):
         with stage("propagation"):
             F = propagate(weights.between_points(), codes, c, trust=self.trust, novelty=self.novelty)
         S_B, S_T = soft_scatters(F[:, :c])
-        posed = pose(basis, maximise=S_B, unit=S_T, ridge=self.ridge, relative_ridge=1.0)
-        ratio = TraceRatio(posed.problem.A, cast("Form", posed.problem.B))
-        # The scatter between classes is at most the total: if the means coincide, it is rounding error relative to that.
-        size = ratio.B.norm() * posed.size
-        return Posed(ratio, posed.basis, RatioWeights(ratio, self.axes), axes=d, size=size).having(
+        scale = AxisWeights(self.axes, signed=False)
+        posed = pose(basis, maximise=S_B, unit=S_T, ridge=self.ridge, relative_ridge=1.0, scale=scale).as_ratio()
+        return replace(posed, axes=d).having(
             label_distributions_=F, transduction_=_likeliest(F[:, :c], sample.y), **graph_attribute(weights.graph)
         )
 

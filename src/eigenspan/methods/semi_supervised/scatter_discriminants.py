@@ -14,18 +14,11 @@ from ...data.y import ClassLabels
 from ...graphs.weights.rules import ClassWeights
 from ...problem import AxisWeights, Form, Posed, pose
 from ...problem.forms import between, centring, laplacian, local_fisher, within
-from ..base.contract import FeatureReducer, features_of
+from ..base.contract import AxisRule, FeatureReducer, TraceCriterion, features_of
 from ..base.graph_projection import over_given_graph, ways_to_stay
 from ..base.streaming import labelled_partial_fit
 from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
-from ..discriminant.pair_costs import (
-    LFDA,
-    AxisRule,
-    CostProjection,
-    SemiSupervised,
-    checked_points,
-    nearness,
-)
+from ..discriminant.pair_costs import LFDA, CostProjection, SemiSupervised, checked_points, nearness
 
 
 @method(
@@ -145,9 +138,9 @@ class SSMMC(SemiSupervised, MMC):
 @known_as(
     "Semi-supervised Fisher discriminant analysis",
     "semi-supervised FDA; semi-supervised LDA; semi-supervised Fisher discriminant",
-    {"kernel='rbf'": "kernel SS-FDA"},
+    {"criterion='trace-ratio'": "trace ratio SS-FDA", "kernel='rbf'": "kernel SS-FDA"},
 )
-class SSFDA(SemiSupervised):
+class SSFDA(TraceCriterion, SemiSupervised):
     """Semi-supervised Fisher discriminant analysis.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T (\\gamma X^T L^u X - S_B) V) \\quad \\text{s.t. } V^T S_W V = I
@@ -191,9 +184,11 @@ class SSFDA(SemiSupervised):
     "self",
 )
 @known_as(
-    "Semi-supervised local Fisher discriminant analysis (SELF)", "between LFDA and PCA", {"kernel='rbf'": "kernel SELF"}
+    "Semi-supervised local Fisher discriminant analysis (SELF)",
+    "between LFDA and PCA",
+    {"criterion='trace-ratio'": "trace ratio SELF", "kernel='rbf'": "kernel SELF"},
 )
-class SELFDA(FeatureReducer):
+class SELFDA(TraceCriterion, FeatureReducer):
     """SELF, the semi-supervised local Fisher discriminant analysis of Sugiyama et al.: between `LFDA` and `PCA`.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T ((1 - \\beta) S^{lb} + \\beta S^t) V)

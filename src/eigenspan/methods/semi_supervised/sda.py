@@ -14,11 +14,19 @@ from ...data.y import ClassLabels
 from ...graphs import ProjectionWeights
 from ...problem import AxisWeights, Posed, pose
 from ...problem.forms import between, total
-from ..base.contract import Components, FeatureReducer, bounded, check_spread, features_of, points_of
+from ..base.contract import (
+    AxisRule,
+    Components,
+    FeatureReducer,
+    TraceCriterion,
+    bounded,
+    check_spread,
+    features_of,
+    points_of,
+)
 from ..base.graph_projection import GraphProjection, graph_attribute, over_given_graph, projection_weights, ways_to_stay
 from ..base.streaming import labelled_partial_fit
 from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
-from ..discriminant.pair_costs import AxisRule
 
 Array = NDArray[np.float64]
 
@@ -29,11 +37,12 @@ Array = NDArray[np.float64]
     "graph-regularised discriminant analysis; Laplacian regularised discriminant analysis; manifold regularisation; "
     "semi-supervised discriminant",
     {
+        "criterion='trace-ratio'": "trace ratio SDA",
         "kernel='rbf'": "kernel SDA; kernel semi-supervised discriminant analysis",
         "weights=PathSimilarity()": "semi-supervised discriminant analysis using robust path-based similarity",
     },
 )
-class SDA(GraphProjection):
+class SDA(TraceCriterion, GraphProjection):
     """Semi-supervised discriminant analysis.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T S_B V) \\quad \\text{s.t. } V^T (S_T + \\mu X^T L X + \\varepsilon I) V = I

@@ -16,9 +16,8 @@ from ...data.y import ClassLabels
 from ...errors import LabelError
 from ...problem import AxisWeights, Form, Posed, pose
 from ...problem.forms import every_pair, laplacian, other_class, same_class
-from ..base.contract import Components, FeatureReducer, bounded, features_of
+from ..base.contract import AxisRule, Components, FeatureReducer, bounded, features_of
 from ..base.table import known_as, method
-from ..discriminant.pair_costs import AxisRule
 
 
 def _labels_unless_linked(estimator: SSDR) -> ClassLabels:

@@ -20,6 +20,7 @@ from ...data.x import XKind
 from ...errors import IndefiniteWarning, KernelError, warn
 from ...graphs.landmarks import suggested_landmarks
 from ...numerics.eigen import dense
+from ...numerics.eigen.centred import column_means
 from ...numerics.memory import require
 from ...numerics.nearest.metric import median_width
 from ...numerics.nearest.squares import gaussian_kernel
@@ -123,6 +124,7 @@ def _refuse_two_widths(estimator: KernelPCA) -> None:
         "sparse kernel PCA",
         "preimage='fixed-point'": "pre-image; preimage problem; kernel PCA denoising",
         "kernel='poly', gamma=1, coef0=1": "polynomial kernel PCA",
+        "center=False": "uncentred kernel PCA; eigenvectors of the kernel matrix",
     },
 )
 class KernelPCA(SpectralReducer):
@@ -152,6 +154,9 @@ class KernelPCA(SpectralReducer):
         Degree of the polynomial kernel.
     coef0
         Constant of the polynomial and sigmoid kernels.
+    center
+        Subtract the mean in the feature space, K → HKH. False takes the eigenvectors of K itself, about the origin of the
+        feature space: the first form of [S1, §1.4.1].
     preimage
         How `inverse_transform` finds points of the input space: by kernel ridge regression from the embedding, or by Mika's
         fixed point (rbf only). None: there is no `inverse_transform`.
@@ -162,7 +167,7 @@ class KernelPCA(SpectralReducer):
     Attributes
     ----------
     eigenvectors_ : ndarray of shape (n_samples, n_components)
-        Eigenvectors of the centred kernel matrix, of length one. Absent with `landmarks`.
+        Eigenvectors of the kernel matrix, centred unless `center` is False, of length one. Absent with `landmarks`.
     gamma_ : float
         The `gamma` in use, for kernels that have one.
     X_fit_ : array of shape (n_samples, n_features)
@@ -192,6 +197,7 @@ class KernelPCA(SpectralReducer):
     degree: NotNegative = 3
     coef0: Finite = 1
     landmarks: LandmarkRows = None
+    center: bool = True
     preimage: Literal["ridge", "fixed-point"] | None = None
     alpha: NotNegative = 1.0
 
@@ -218,12 +224,12 @@ class KernelPCA(SpectralReducer):
     def _pose(self, sample: Sample) -> Posed:
         if self.landmarks is not None:
             return self._pose_landmarks(sample)
-        rows = kernel_rows(self._spec(), sample.x.under_kernel, centred=True)
+        rows = kernel_rows(self._spec(), sample.x.under_kernel, centred=self.center)
         K = _kernel_matrix(rows, sample)
-        extension = GramExtension(rows, K.mean(axis=0), digits_lost=warn_of_lost_digits(rows, K))
-        rounding = 1e-14 * sample.n * max(float(K.max()), -float(K.min()))
+        offset, rounding = column_means(K, self.center), 1e-14 * sample.n * max(float(K.max()), -float(K.min()))
+        extension = GramExtension(rows, offset, digits_lost=warn_of_lost_digits(rows, K, self.center))
         trusted = _is_definite(rows.kernel, rows.parameters)
-        form = gram(K, psd=trusted)
+        form = gram(K, centre=self.center, psd=trusted)
         if not trusted:
             _check_definite(form, rounding)
         posed = pose(Samples(sample.n, extension), maximise=form, scale=SqrtEigenvalue())
@@ -235,7 +241,7 @@ class KernelPCA(SpectralReducer):
     def _pose_landmarks(self, sample: Sample) -> Posed:
         """Pose the problem from the scatter of the Nyström features."""
         basis: Any = NystromFeatures.build(
-            self._spec(), sample.x.under_kernel, self.landmarks, random_state=self.random_state
+            self._spec(), sample.x.under_kernel, self.landmarks, center=self.center, random_state=self.random_state
         )
         scatter = Form(basis.lift.shape[1], dense=basis.scatter, psd=True)
         posed = Posed(TraceProblem(scatter, None, "max"), basis, axes=scatter.n if self.n_components is None else None)
@@ -305,7 +311,8 @@ class KernelPCA(SpectralReducer):
         points = rows.points.toarray() if hasattr(rows.points, "toarray") else np.asarray(rows.points)
         centre = points.mean(axis=0)
         points = points - centre
-        gamma = Y @ self.map_.coef.T + 1.0 / points.shape[0]  # coefficients of the projection of the image
+        mean = 1.0 / points.shape[0] if self.center else 0.0
+        gamma = Y @ self.map_.coef.T + mean  # coefficients of the projection of the image
         Z = points[_nearest(Y, self.embedding_)].copy()
         for _ in range(iterations):
             S = gamma * gaussian_kernel(Z, points, rows.parameters["gamma"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg as la
 
 from ..._types import Array
 from ...errors import ConvergenceError, InputError, PrecisionWarning, UnitError, warn
@@ -11,6 +12,9 @@ from .auto import Auto, Dense, Solver, as_solver
 
 #: Relative rounding error of a trace, and the relative error of the ratio above which a warning is issued.
 _ROUNDING, _WARN_ABOVE = 4 * np.finfo(float).eps, 1e-6
+#: Approximate steps: the order of the matrices for one axis from which they pay, spare vectors, number of steps, iterations of each, and
+#: the relative change of the ratio below which exact steps follow.
+_SHARE, _GUARD, _STEPS, _ITERATIONS, _NEAR = 10, 5, 30, 4, 1e-9
 
 
 def trace_ratio(
@@ -19,10 +23,13 @@ def trace_ratio(
     """Return the optimal ratio ρ, the axes V and the eigenvalues of ``A − ρB`` (best first).
 
     Each step takes the extreme `k` eigenvectors of ``A − ρB`` and sets ρ to their ratio; ρ changes monotonically and converges
-    quadratically. Both matrices are scaled to entries of at most one, so that their units do not matter. Cost: a few
-    dense eigenproblems of the order of A. Raises InputError for any other `solver`.
+    quadratically. Both matrices are scaled to entries of at most one, so that their units do not matter. Cost: a few dense
+    eigenproblems of the order of A. For few axes of large matrices, `Auto` takes the first steps by inverse iteration, one Cholesky
+    factor each; about two dense problems remain, of which the `k` + 1 best pairs are computed. Raises InputError for any other
+    `solver`.
     """
-    if not isinstance(as_solver(solver), Auto | Dense):
+    chosen = as_solver(solver)
+    if not isinstance(chosen, Auto | Dense):
         raise InputError(
             f"solver={solver!r} does not apply to a trace ratio, because each step needs all eigenpairs of a dense matrix. "
             'Use solver="auto" or "dense".'
@@ -35,8 +42,11 @@ def trace_ratio(
             "The scatter within classes of one sample each is zero."
         )
     rho, size = np.trace(A) / np.trace(B), np.linalg.norm(A) / np.linalg.norm(B)
+    few = isinstance(chosen, Auto) and len(A) > max(chosen.dense_below, _SHARE * k)
+    if few:
+        rho = _approached(A, B, k, sense, rho)
     for _ in range(iterations):
-        values, V = dense.eigenpairs(dense.symmetric(A - rho * B), None, sense)
+        values, V = dense.eigenpairs(dense.symmetric(A - rho * B), k + 1 if few else None, sense)
         V = V[:, :k]
         length = float(np.sum(V * (B @ V)))
         if length <= 1e-12 * np.trace(B):
@@ -54,6 +64,42 @@ def trace_ratio(
         f"The trace ratio did not converge in {iterations} steps (ratio {rho * (above / below):.6g}): B may be singular. "
         "Add a ridge to it."
     )
+
+
+def _approached(A: Array, B: Array, k: int, sense: str, rho: float) -> float:
+    """Return a ratio near the best one from steps whose eigenvectors are approximate: a few inverse iterations continue those of the last.
+
+    Any axes have at most the best ratio, however inaccurate they are, so exact steps can follow.
+    """
+    sign, n = (1.0 if sense == "max" else -1.0), len(A)
+    V, reach = np.linalg.qr(np.random.default_rng(0).standard_normal((n, k + _GUARD)))[0], 1.0
+    for _ in range(_STEPS):
+        M = sign * (A - rho * B)
+        values = dense.eigenvalues(dense.symmetric(V.T @ (M @ V)))
+        factor, reach = _factor_above(M, float(values[-1]), float(values[-1] - values[0]), reach)
+        for _ in range(_ITERATIONS):
+            V = np.linalg.qr(la.cho_solve(factor, V, check_finite=False))[0]
+        V = V @ dense.eigenpairs(dense.symmetric(V.T @ (M @ V)), None, "max")[1]
+        best = V[:, :k]
+        length = float(np.sum(best * (B @ best)))
+        new = float(np.sum(best * (A @ best))) / length if length > 1e-12 * np.trace(B) else rho
+        if not sign * (new - rho) > _NEAR * abs(new):
+            break
+        rho = new
+    return rho
+
+
+def _factor_above(M: Array, top: float, width: float, reach: float) -> tuple[tuple[Array, bool], float]:
+    """Return the Cholesky factor of ``σI − M`` for σ = `top` + c `width` above the spectrum of M, and c, first sought near `reach`."""
+    width = max(width, 1e-12 * float(np.linalg.norm(M)))
+    c = max(reach / 4, 0.25)
+    while True:
+        N = -M
+        N[np.diag_indices_from(N)] += top + c * width
+        try:
+            return la.cho_factor(N, overwrite_a=True, check_finite=False), c
+        except la.LinAlgError:
+            c *= 4
 
 
 def _warn_if_inaccurate(bound: float, share: float) -> None:

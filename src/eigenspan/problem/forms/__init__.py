@@ -18,6 +18,7 @@ from .pair_weights import (
     degree,
     degrees,
     laplacian,
+    without_density,
 )
 from .reconstruction_form import reconstruction, row_stochastic
 
@@ -51,4 +52,5 @@ __all__ = [
     "tangent_alignment",
     "total",
     "within",
+    "without_density",
 ]

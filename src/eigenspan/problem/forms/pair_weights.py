@@ -44,6 +44,18 @@ def counted(W: sp.csr_array, masses: Array | None) -> sp.csr_array:
     return W if masses is None else sp.csr_array(sp.diags_array(masses) @ W @ sp.diags_array(masses))
 
 
+def without_density(W: sp.csr_array, masses: Array | None, alpha: float) -> tuple[sp.csr_array, Array | None]:
+    """Return ``Q^(−α) W Q^(−α)`` and the diagonal of Q^α, for counted weights W; Q are the degrees of single rows.
+
+    None stands for the diagonal if α = 0.
+    """
+    if not alpha:
+        return W, None
+    density = (degrees(W) if masses is None else degrees(W) / masses) ** alpha
+    S = sp.diags_array(1.0 / density)
+    return sp.csr_array(S @ W @ S), density
+
+
 def laplacian(W: Matrix) -> Form:
     """Return ``L = diag(W1) − W``, n×n. Symmetric, L1 = 0; PSD if no weight is negative.
 
