@@ -31,7 +31,7 @@ LIMITS: dict[str, float] = {
     "public names with two homes": 0,
     "names that two packages export": 0,
     "lines that only name a parameter": 0,
-    "code lines of the engine": 28_400,
+    "code lines of the engine": 29_000,
     "code lines of the longest function": 40,
 }
 COUNTERS: dict[str, Callable[[], float]] = {
