@@ -73,7 +73,8 @@ class Pairwise:
     def _near(self) -> bool:
         """True if scales are so small relative to distances from the origin that the expansion of squares is not accurate enough."""
         bound = 2 * (self.points.shape[1] + 4) * EPS * float(self._lengths.max(initial=0.0))
-        return bound > _EXPONENT * float(self.sigma.min(initial=np.inf)) ** 2
+        width = float(self.sigma.min(initial=np.inf))
+        return bound > _EXPONENT * width * width
 
     def _pieces(self) -> list[list[tuple[Index, Index]]]:
         """Return blocks (rows, columns) on and above the diagonal, in pieces of equal size."""
