@@ -17,7 +17,10 @@ from helpers import ROOT
 WRITTEN = [page for page in (ROOT / "docs").rglob("*.md") if page.relative_to(ROOT / "docs").parts[0] != "site"]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN])
 #: Pages whose code runs for several seconds.
-SLOW = {"dimension.md", "labels.md", "pictures.md", "quality.md", "theorems.md", "tutorial.md"}
+SLOW = {
+    "dimension.md", "geodesics.md", "labels.md", "pictures.md", "plotting.md", "probabilistic.md", "quality.md", "theorems.md",
+    "tutorial.md", "unfolding.md",
+}  # fmt: skip
 MODULES = {
     "eigenspan": eigenspan,
     "eigenspan.dimension": dimension,

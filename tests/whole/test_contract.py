@@ -67,7 +67,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarni
 
 # ---------------------------------------------------------------------- scikit-learn's own contract
 @over([*DEFAULT, *(case for case in ALL if case.id.startswith(("LPP-", "LDA-", "NPP-class", "TraceReducer-")))])
-@pytest.mark.every(8)
+@pytest.mark.every(8, start=2)
 def test_check_estimator(case: Case) -> None:
     estimator = known_by_name.CCA() if case.id == "KernelCCA" else case.make()
     if is_classifier(estimator):
@@ -81,7 +81,7 @@ def test_check_estimator(case: Case) -> None:
     "ignore:X (does not have valid|has) feature names:UserWarning"
 )  # scikit-learn's checks provoke it
 @pytest.mark.parametrize("check", EXTRA, ids=lambda check: check.__name__.removeprefix("check_"))
-@pytest.mark.every(16)
+@pytest.mark.every(16, start=11)
 def test_checks_that_check_estimator_does_not_run(case: Case, check: Any) -> None:
     estimator = known_by_name.CCA() if case.id == "KernelCCA" else case.make()
     check("CCA" if case.pair else case.id, estimator)

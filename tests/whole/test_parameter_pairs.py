@@ -157,7 +157,7 @@ GROUPS = {name: (name,) for names in groups().values() for name in names} if EVE
 #: Groups in which all pairs take seconds.
 LARGE = [
     "by hand", "kernel, labels", "linear or kernel, labels", "linear or kernel, optional", "linear or kernel, response",
-    "linear or kernel, some labels", "linear, response", "samples, none", "unfolding",
+    "linear or kernel, some labels", "linear, none", "linear, response", "samples, none", "unfolding",
 ]  # fmt: skip
 
 

@@ -36,7 +36,7 @@ GRID = (
 )
 #: Of the kernel methods, which are many, each has some of these cells.
 KERNEL_GRID = GRID if ALL else [(1.0, 0.0), (1e12, 0.0), (1e4, 1e3), (1.0, 1e6), (1e8, 0.0), (1e2, 1e9)]
-STEP = 1 if ALL else 24
+STEP = 1 if ALL else 36
 TALLY: Counter[str] = Counter()
 
 made = cache(problem)

@@ -7,6 +7,7 @@ from helpers import ROOT
 concepts = pytest.importorskip("concepts_figure", reason="examples/ is not part of this distribution")
 
 
+@pytest.mark.long
 def test_the_shares_are_those_of_the_page(tmp_path):
     free, linear, kernel = concepts.main(["--out", str(tmp_path)]).values()
     text = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")

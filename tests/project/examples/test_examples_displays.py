@@ -5,6 +5,7 @@ import pytest
 example = pytest.importorskip("displays", reason="examples/ is not part of this distribution")
 
 
+@pytest.mark.long
 def test_every_panel_is_filled(tmp_path, capsys):
     example.main(["--fast", "--out", str(tmp_path)])
     assert (tmp_path / "displays.png").stat().st_size > 10_000

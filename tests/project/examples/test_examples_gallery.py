@@ -35,7 +35,7 @@ each_page = pytest.mark.parametrize("path", gallery.pages(), ids=lambda path: f"
 
 
 @each_page
-@pytest.mark.every(4, start=2)
+@pytest.mark.every(8, start=2)
 def test_pages_run_with_two_draws(path, capsys, monkeypatch):
     monkeypatch.setenv("GALLERY_DRAWS", "2")
     _run(path, capsys)

@@ -60,6 +60,7 @@ def test_t_sne_begins_at_the_first_two_axes():
     assert begun[:, 1].std() / begun[:, 0].std() == pytest.approx(Y[:, 1].std() / Y[:, 0].std())
 
 
+@pytest.mark.long
 def test_the_table_and_the_figure_of_pictures(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(pictures, "load", few)
     monkeypatch.setenv("EIGENSPAN_DATA", str(tmp_path))

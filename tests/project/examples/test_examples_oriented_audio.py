@@ -41,6 +41,7 @@ def test_stretches_are_joined_frames():
     np.testing.assert_array_equal(S[1].reshape(-1, 3), X[1, 0 : 2 * audio.FRAMES : audio.STEP])
 
 
+@pytest.mark.long
 def test_the_script_prints_its_tables_and_draws_them(tmp_path, capsys):
     """In a small run, errors under learned distortions are smaller than with PCA, and not larger under others."""
     rates = audio.main(["--fast", "--out", str(tmp_path / "new"), "--seed", "3"])
