@@ -162,6 +162,28 @@ def read(
     return _with_y(x, y, accepted, values), _seen(twin)
 
 
+def read_weights(sample_weight: object, n: int) -> Array:
+    """Return one weight per row, in double precision. Raise unless they are finite, not negative, and not all zero."""
+    refuse_lazy(sample_weight, "sample_weight")
+    refuse_complex(kinds_of(sample_weight), "sample_weight", InputError)
+    given: Any = sample_weight
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"sample_weight must hold {n} numbers; got {given!r:.60}.") from None
+    if weights.shape != (n,):
+        raise InputError(f"sample_weight has shape {weights.shape}; pass one number per row of X, shape ({n},).")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if bad.size:
+        raise InputError(
+            f"{bad.size} of the {n} values of sample_weight are negative, NaN or infinite, such as sample_weight[{bad[0]}]="
+            f"{weights[bad[0]]:.6g}: a weight says how often a row counts. Use 0 for rows that are to be left out of the fit."
+        )
+    if not weights.any():
+        raise InputError(f"All {n} values of sample_weight are zero: no row is left to fit.")
+    return weights
+
+
 def _with_y(x: XKind, y: TargetLike, accepted: Accepted, table: Matrix) -> Sample[XKind, Any]:
     """Return the sample of X and what the method reads from y."""
     target, given = None, cast(Any, y)  # each reader checks the kinds of y that it accepts

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Generic, Self, cast
 
 import numpy as np
 
+from .._compat import rows_of
 from .._types import Index, Matrix
 from ..numerics.nearest.row_lookup import Contraction
+from .distorted_samples import Copies
 from .rows.moments import Moments, Sums
 from .x import XKind
 from .y_values import Coordinates, YKind
@@ -92,3 +94,14 @@ class Sample(Generic[X_co, Y_co]):
         some: Any = {"x": self.x.take(rows), "y": None if self.y is None else self.y.take(rows)}
         places = rows if self.rows is None else self.rows[rows]
         return replace(self, **some, rows=places, features=None, graph=None)
+
+    def repeated(self, rows: Index) -> Self:
+        """Return these rows, which may repeat, with y as it was given for them. X holds points."""
+        some, x, given = self.take(rows), cast(Any, self.x), self.given
+        if isinstance(some.y, Copies):
+            given = some.y.tables
+        elif isinstance(given, tuple):
+            given = tuple(rows_of(view, rows) for view in given)
+        elif given is not None:
+            given = rows_of(given, rows)
+        return replace(some, x=replace(x.take(rows), one_pass=x.one_pass), given=given)

@@ -33,7 +33,7 @@ class Points:
     one_pass : bool
         The values have not been checked for NaN and infinity: the single pass over the rows checks them.
     masses : ndarray of shape (n,) or None
-        Number of equal rows that each row represents; None if it is one for every row.
+        Number of equal rows that each row represents, or its weight; None if it is one for every row.
     """
 
     values: Any
@@ -47,9 +47,9 @@ class Points:
         return int(self.values.shape[0])
 
     @property
-    def count(self) -> int:
-        """Number of rows that these represent, duplicates included."""
-        return self.n if self.masses is None else int(self.masses.sum())
+    def count(self) -> float:
+        """Number of rows that these represent, duplicates included: the sum of their masses."""
+        return self.n if self.masses is None else float(self.masses.sum())
 
     @property
     def points(self) -> Matrix:
@@ -108,8 +108,12 @@ class Points:
         return self._index
 
     def copies(self) -> Contraction | None:
-        """Return the groups of equal rows; None if all rows are distinct."""
-        return self._index.copies()
+        """Return the groups of equal rows with their masses; None if all rows are distinct and have no masses."""
+        groups = self._index.copies()
+        if self.masses is None:
+            return groups
+        each = np.arange(self.n)
+        return replace(Contraction(each, each) if groups is None else groups, weights=self.masses)
 
     def coordinates(self, use: str, instead: str) -> Matrix:
         """Return the coordinates, which `use` needs. Tables over pairs raise an error that recommends `instead`."""

@@ -96,7 +96,7 @@ class FactorAxes(NamedTuple):
 
 
 def factor_axes(
-    R: Array, n: int, size: Array, rtol: float, lost: Array | None = None, wanted: int | None = None
+    R: Array, n: float, size: Array, rtol: float, lost: Array | None = None, wanted: int | None = None
 ) -> FactorAxes:
     """Return the row space from the triangular factor R of n centred rows, whose columns have the given size. Cost O(D³).
 
@@ -121,13 +121,13 @@ def factor_axes(
     return FactorAxes(Q @ turn, sizes)
 
 
-def directions_that_count(s: Array, n: int, size: Array, rtol: float, lost: Array | None = None) -> int:
+def directions_that_count(s: Array, n: float, size: Array, rtol: float, lost: Array | None = None) -> int:
     """Return the rank: the number of singular values of n rows of standardised columns above `rtol` and above rounding errors.
 
     Warns if directions close to the limit have few correct digits.
     """
     rounding = 2 * rounding_of(n, size)
-    s = s[: max(n - 1, 1)] if size.any() else s  # centred rows sum to zero, up to rounding of their mean
+    s = s[: max(round(n) - 1, 1)] if size.any() else s  # centred rows sum to zero, up to rounding of their mean
     count = int(np.sum(s > max(rtol * s[0], rounding)))
     left = s[count:][s[count:] > max(_LOST * s[0], _DOUBT * rounding)]
     if left.size:
@@ -167,7 +167,7 @@ def _combined(C: Centred, values: Array, U: Array) -> tuple[Array | Partners, Ar
     return Partners.of(C, values, U), U * np.sqrt(values)
 
 
-def rounding_of(n: int, size: Array) -> float:
+def rounding_of(n: float, size: Array) -> float:
     """Return the norm of the rounding errors in n rows whose columns have the given size."""
     return float(np.finfo(float).eps * (np.sqrt(n) * size.max(initial=0.0) + np.linalg.norm(size)) / 2)
 

@@ -40,7 +40,7 @@ class Unit:
 class UnitCovariance:
     """``Y'Y = n I``, the convention of the LLE family [S0, eq. 10]."""
 
-    n: int
+    n: float
 
     def __call__(self, spectrum: Spectrum) -> Array:
         return np.full(spectrum.values.size, np.sqrt(self.n))

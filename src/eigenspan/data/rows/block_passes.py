@@ -175,7 +175,7 @@ def pooled_means(parts: list[tuple[Array, Array]]) -> tuple[Array, Array, Array]
 def joined_means(one: tuple[Array, Array], two: tuple[Array, Array]) -> tuple[Array, Array, Array]:
     """Return counts and means of two sets of groups together, and rows whose products are the scatter of both means about these."""
     (n, mean), (m, other) = one, two
-    total = np.maximum(n + m, 1.0)
+    total = np.where(n + m > 0, n + m, 1.0)
     gap, both = other - mean, (n > 0) & (m > 0)
     means = np.where((n > 0)[:, None], mean + (m / total)[:, None] * gap, other)
     return n + m, means, (np.sqrt(n * m / total)[:, None] * gap)[both]

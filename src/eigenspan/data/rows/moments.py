@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 import scipy.linalg as la
@@ -29,6 +29,8 @@ from .triangular import NEED, ROUNDING, Root, triangular
 _SURE = {False: 1e-9, True: 2e-4}
 #: Least standard deviation of a direction, relative to the means, for which rounding of the means is negligible.
 _FAR = ROUNDING / NEED
+#: Number of rows whose mean is the origin of weighted sums.
+_PILOT = 1024
 #: Eigenvalues of the correlations, relative to the largest, that rounding of the products can explain.
 _NONE = {False: 1e-12, True: 1e-5}
 
@@ -129,14 +131,16 @@ class Moments:
 
     @property
     def n(self) -> int:
-        return int(self.counts.sum())
+        """Number of rows, or the sum of their weights."""
+        total = float(self.counts.sum())
+        return int(total) if total.is_integer() else cast(int, total)
 
     @property
     def mean(self) -> Array:
         if self.low is None:
-            return self.counts @ self.means / max(self.n, 1)
+            return self.counts @ self.means / (self.n or 1)
         origin = self._origin
-        return origin + self.counts @ self.about(origin) / max(self.n, 1)
+        return origin + self.counts @ self.about(origin) / (self.n or 1)
 
     @property
     def _origin(self) -> Array:
@@ -157,7 +161,7 @@ class Moments:
         if self.low is None:
             return (self.means - self.mean) * np.sqrt(self.counts)[:, None]
         apart = self.about(self._origin)
-        return (apart - self.counts @ apart / max(self.n, 1)) * np.sqrt(self.counts)[:, None]
+        return (apart - self.counts @ apart / (self.n or 1)) * np.sqrt(self.counts)[:, None]
 
     def pooled(self) -> Moments:
         """Return the moments of the same rows as one group."""
@@ -168,7 +172,7 @@ class Moments:
         mean, low = self.mean[None], None
         if self.low is not None:
             origin = self._origin
-            mean, low = _two_parts(counts, origin, (self.counts @ self.about(origin) / max(self.n, 1))[None])
+            mean, low = _two_parts(counts, origin, (self.counts @ self.about(origin) / (self.n or 1))[None])
         return Moments(counts, mean, scatter, self.single, root, self.lost, low)
 
     def about_origin(self) -> Moments:
@@ -190,7 +194,7 @@ class Moments:
     def spread(self) -> Array:
         """Return the standard deviation of every column."""
         variance = np.diagonal(self.scatter) + self.counts @ (self.means - self.mean) ** 2
-        return np.sqrt(np.maximum(variance, 0.0) / max(self.n, 1))
+        return np.sqrt(np.maximum(variance, 0.0) / (self.n or 1))
 
     def live(self) -> Mask:
         """Return a mask of the columns that are not constant."""
@@ -216,7 +220,7 @@ class Moments:
     def leads(self, k: int) -> bool:
         """Return True if the products give the k directions of largest variance, the columns in their own units, to about 1e-6."""
         S = self.pooled().scatter
-        largest = min(float(np.trace(S)), float(np.abs(S).sum(axis=0).max(initial=0.0))) / max(self.n, 1)
+        largest = min(float(np.trace(S)), float(np.abs(S).sum(axis=0).max(initial=0.0))) / (self.n or 1)
         return self._exceed(np.where(self.live(), 1.0, np.inf), k, largest)
 
     def holds_within(self, whole: Moments) -> bool:
@@ -320,6 +324,16 @@ class Sums(OfMoments):
         origin = self.everyone.mean
         roots: Any = read(partial(Sums.of, part=partial(Root.of, origin=origin)))
         return Sums(Moments.of_root(roots.labelled, origin), Moments.of_root(roots.rest, origin))
+
+    @staticmethod
+    def weighed(X: Matrix, codes: Index, classes: int, weights: Array) -> Sums:
+        """Return the sums of rows that count as often as their weights say, with roots. Rows of weight zero are left out."""
+        if not weights.all():
+            kept = weights > 0
+            X, codes, weights = X[kept], codes[kept], weights[kept]
+        origin = np.asarray(X[: min(len(codes), _PILOT)].mean(axis=0), dtype=np.float64).ravel()
+        parts = [(codes, classes), (np.where(codes < 0, 0, -1), 1)]
+        return Sums(*(Moments.of_root(Root.of(X, code, groups, origin, weights), origin) for code, groups in parts))
 
     @cached_property
     def is_full(self) -> bool:

@@ -50,8 +50,11 @@ class Root:
     factor: Array
 
     @staticmethod
-    def of(X: Matrix | Joined, codes: Index | None, groups: int, origin: Array) -> Root:
-        """Return the root of rows in memory or in a file, dense or sparse, in one pass, O(nD²). Rows with a negative code are left out."""
+    def of(X: Matrix | Joined, codes: Index | None, groups: int, origin: Array, weights: Array | None = None) -> Root:
+        """Return the root of rows in memory or in a file, dense or sparse, in one pass, O(nD²). Rows with a negative code are left out.
+
+        With weights, which are positive, a row counts as often as its weight says.
+        """
         n, D = X.shape
         rows = max(_ROWS, _DEEP * D)
         require(
@@ -63,8 +66,11 @@ class Root:
         nothing = Root(np.zeros(groups), np.zeros((groups, D)), np.zeros((0, D)))
 
         def read(unit: list[slice]) -> Root:
-            parts = (_centred(X[part], None if codes is None else codes[part], groups, origin) for part in unit)
-            return reduce(add, parts)
+            def block(part: slice) -> Root:
+                code, weight = None if codes is None else codes[part], None if weights is None else weights[part]
+                return _centred(X[part], code, groups, origin, weight)
+
+            return reduce(add, map(block, unit))
 
         parts = in_threads(read, units, workers() if n * D > NUMBERS else 1)
         return reduce(add, parts, nothing)
@@ -81,16 +87,23 @@ class Root:
         return replace(self, counts=counts, means=means)
 
 
-def _centred(rows: Matrix | Joined, code: Index | None, groups: int, origin: Array) -> Root:
+def _centred(
+    rows: Matrix | Joined, code: Index | None, groups: int, origin: Array, weights: Array | None = None
+) -> Root:
     """Return the root of one block. Its factor has all rows, about the means of their groups; it is factorised with other blocks."""
+    if code is None and weights is not None:
+        code = np.zeros(weights.size, dtype=np.intp)
     if code is not None and code.size and code.min() < 0:
-        rows, code = rows[code >= 0], code[code >= 0]
+        known = code >= 0
+        rows, code, weights = rows[known], code[known], None if weights is None else weights[known]
     rows = rows.toarray() if is_sparse(rows) else np.asarray(rows)
     z = np.subtract(rows, origin, dtype=np.float64)
     if code is None:
         means = z.mean(axis=0)[None] if len(z) else np.zeros((1, z.shape[1]))
         return Root(np.array([float(len(z))]), means, z - means)
-    counts = np.bincount(code, minlength=groups).astype(np.float64)
-    member = sp.csc_array((np.ones(len(z)), code, np.arange(len(z) + 1)), shape=(groups, len(z)))
-    means = (member @ z) / np.maximum(counts, 1.0)[:, None]
-    return Root(counts, means, z - means[code])
+    each = np.ones(len(z)) if weights is None else weights
+    counts = np.bincount(code, each, minlength=groups).astype(np.float64)
+    member = sp.csc_array((each, code, np.arange(len(z) + 1)), shape=(groups, len(z)))
+    means = (member @ z) / np.where(counts > 0, counts, 1.0)[:, None]
+    away = z - means[code]
+    return Root(counts, means, away if weights is None else np.sqrt(weights)[:, None] * away)

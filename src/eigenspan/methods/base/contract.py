@@ -43,7 +43,7 @@ from ..._parameters import (
     literal_set,
     parameter,
 )
-from ..._types import Array, Index, Matrix, TableLike, TargetLike
+from ..._types import Array, Index, Matrix, TableLike, TargetLike, VectorLike
 from ...data import Actions, Classes, Input, LazyClasses, Points, Sample, Sufficient, new_points
 from ...data.objects import ObjectPairs
 from ...data.read import RESOLVED, Accepted, embedded_points, function_of, kind_of, read, rows_needed_by
@@ -57,6 +57,7 @@ from ...numerics.threads import threads, threads_for
 from ...problem import Axes, Features, Fitted, Map, Posed, TraceProblem, TraceRatio
 from ...problem.kernels import warn_of_strangers, warn_of_ties
 from ...problem.nystrom import NystromRows
+from .sample_weights import weighted
 from .streaming import Streaming
 
 #: Types of parameters that several families share.
@@ -116,6 +117,8 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     _sums_suffice: ClassVar[Sufficient | None] = None
     #: The statistic of the rows, if the class has ``partial_fit``, which adds to it.
     _streaming: ClassVar[Streaming] = Streaming()
+    #: Whether all forms count the rows by ``x.masses``: then rows may have any weights.
+    _masses: ClassVar[bool] = False
     #: The reason why the spectrum does not determine the number of axes, for messages.
     _untold: ClassVar[str] = (
         "its eigenvalues measure its criterion along an axis, not the share of the data that the axis represents"
@@ -134,7 +137,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         super()._validate_params()
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: TableLike, y: TargetLike = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike = None, sample_weight: VectorLike | None = None) -> Self:
         """Fit the embedding and its map.
 
         Parameters
@@ -144,6 +147,11 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         y : array-like of shape (n_samples,), optional
             Class labels if the method uses them (NaN or None for unlabelled points, and −1 in the semi-supervised methods), or
             another kind of y that the class describes. Ignored by unsupervised methods.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts: whole numbers give the fit to rows that occur this often. Rows of weight 0 are left out of
+            the fit and placed by its map; other attributes with an entry for each row are NaN or −1 there. Methods that need only
+            sums over the rows, and embeddings over neighbour graphs, take any weights; the others take whole numbers. None counts
+            every row once.
 
         Returns
         -------
@@ -156,10 +164,12 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             threads(getattr(self, "n_jobs", None)),
         ):
             sample, seen = self._read_sample(X, y)
-            with threads_for(self._order or sample.x.order):
-                fitted = _for_dense_rows(self._fit(sample), sample.x)
+            some, back = weighted(self, sample, sample_weight)
+            with threads_for(self._order or some.x.order):
+                fitted = _for_dense_rows(self._fit(some), some.x)
                 if hasattr(type(self), "partial_fit") and "moments_" not in fitted.attributes:
-                    fitted = self._streaming.kept(self, fitted, sample)
+                    fitted = self._streaming.kept(self, fitted, some)
+                fitted = fitted if back is None else back(fitted)
             if isinstance(sample.y, Classes | LazyClasses | Actions) and sample.y.names.size:
                 seen["classes_"] = sample.y.names
         return self._set(fitted, seen, record, sample.table)
@@ -202,12 +212,12 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """Return the result of the fit, and set nothing."""
         raise NotImplementedError
 
-    def fit_transform(self, X: TableLike, y: TargetLike = None) -> Any:
-        """Fit and return the embedding of the training points.
+    def fit_transform(self, X: TableLike, y: TargetLike = None, sample_weight: VectorLike | None = None) -> Any:
+        """Fit and return the embedding of the training points; see `fit` for the parameters.
 
         This is the array ``embedding_`` itself: copy it before you change it in place.
         """
-        self.fit(X, y)
+        self.fit(X, y, sample_weight)
         return self.embedding_ if "embedding_" in vars(self) else self.transform(X)
 
     def transform(self, X: TableLike) -> Any:

@@ -137,7 +137,9 @@ class Sampled:
         if self.name == "sample" and isinstance(wanted, Integral):
             wanted = min(int(wanted), sample.n)
         rows = landmark_rows(sample.x, wanted, random_state=self.random_state)
-        return sample.take(rows), lambda fitted: placed(sample, rows, fitted).having(**{f"{self.name}_": rows})
+        return sample.take(rows), lambda fitted: placed(sample, rows, fitted).having(
+            **{f"{self.name}_": sample.places[rows]}
+        )
 
 
 # ---------------------------------------------------------------------- one row for equal ones
@@ -187,6 +189,8 @@ def _is_over(graph: object, groups: Contraction) -> bool:
 def _share(groups: Contraction, fitted: Fitted) -> Fitted:
     """Give every row the place of the fitted row that it equals."""
     Y: Any = fitted.embedding
+    if groups.first.size == groups.labels.size:
+        return fitted
     return in_larger(groups.first, replace(fitted, embedding=Y[groups.labels]))
 
 
@@ -314,6 +318,8 @@ class GraphEmbedding(SpectralReducer):
     landmarks_ : ndarray of int
         The rows chosen, if `landmarks` is given. Graph, weights and eigenvalues are then those of these rows.
     """
+
+    _masses: ClassVar[bool] = True
 
     n_neighbors: Count | None = None
     graph: Graph = None

@@ -17,10 +17,12 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..._compat import available_if, fit_context
 from ..._diagnostics import collect, note, stage
-from ..._types import Labels, Matrix, TableLike, TargetLike, VectorLike, is_sparse
+from ..._types import Array, Labels, Matrix, TableLike, TargetLike, VectorLike, is_sparse
 from ...data import Classes, PastClasses, Sample, read_part, rows_needed_by
+from ...data.read import read_weights
+from ...data.rows.block_passes import refuse_non_finite
 from ...data.rows.moments import Moments, Sums
-from ...data.rows.storage import PastRows, held
+from ...data.rows.storage import PastRows, held, refuse_out_of_range
 from ...data.x import Points
 from ...data.y_values import all_missing, label_array, read_classes
 from ...errors import DimensionError, InputError, LabelError, UnitError
@@ -63,6 +65,13 @@ def class_sums(estimator: Reducer, X: Matrix, y: object, seen: int = 0, before: 
     return sums if before is None else sums.factored(X, np.zeros(X.shape[0], dtype=np.intp))
 
 
+def weighed_sums(X: Matrix, y: object, weights: Array) -> Sums:
+    """Return `class_sums` of rows that count as often as their weights say, with triangular factors."""
+    if isinstance(y, Classes):
+        return Sums.weighed(X, y.codes, y.count, weights)
+    return Sums.weighed(X, np.zeros(X.shape[0], dtype=np.intp), 1, weights)
+
+
 def _is_full(estimator: Reducer, total: Any) -> bool:
     return bool(total.is_full)
 
@@ -101,6 +110,8 @@ class Streaming:
         ``(total, y)``: whether the rows so far may determine a model.
     prepared
         ``(sample)``: the sample of a ``fit`` whose statistic is kept; None if there is none. By default the sample itself.
+    takes_weights
+        Whether rows may have weights: the statistic must be that of `class_sums`, and depend on X and classes only.
 
     Attributes
     ----------
@@ -116,6 +127,7 @@ class Streaming:
     may_follow: Callable[[Any, Any], bool] = wide_enough
     enough: Callable[[Any, Any, Any], bool] = has_classes
     prepared: Callable[[Any, Sample], Sample | None] | None = None
+    takes_weights: bool = True
 
     def add(self, estimator: Reducer, before: Any, X: Any, y: Any, seen: int = 0) -> Any:
         """Add the statistic of more rows. Keep products while they are accurate, then use triangular factors."""
@@ -125,6 +137,27 @@ class Streaming:
             return total.without_roots()
         part = self.statistic(estimator, X, y, seen, part)
         return part if before is None else before.rooted() + part
+
+    def weighed(self, estimator: Reducer, sample: Sample, weights: Array) -> Sums | None:
+        """Return the statistic of weighted rows; None if the fit needs the rows or another statistic."""
+        X = sample.x.values
+        D, total = X.shape[1], float(weights.sum())
+        if not self.takes_weights or rows_needed_by(estimator) is not None or D > _WIDEST:
+            return None
+        if not sp.issparse(X):
+            if estimator._accepted().missing != "refuse" and not np.isfinite(X).all():
+                return None
+            refuse_non_finite(X)
+            refuse_out_of_range(X)
+        if total < D + 1 and np.array_equal(weights, np.round(weights)):
+            return None
+        if total < D + 1:
+            raise InputError(
+                f"The values of sample_weight add up to {total:.6g} and count as that many rows, too few for fractions with {D} columns: "
+                f"multiply sample_weight by a constant, so that it adds up to {D + 1} or more, such as the number of rows."
+            )
+        with stage("moments"):
+            return weighed_sums(X, sample.y, weights)
 
     def kept(self, estimator: Reducer, fitted: Fitted, sample: Sample) -> Fitted:
         """Return the fit with the statistic of its rows, from which `partial_fit` continues, if it was computed or is cheap."""
@@ -174,17 +207,39 @@ def from_sums(estimator: Reducer) -> bool:
     return True
 
 
-def go_on(estimator: Estimator, before: Any, X: Matrix, y: Any, seen: dict[str, object]) -> Estimator:
+def weights_of_part(estimator: Reducer, sample_weight: VectorLike | None, X: Matrix) -> Array | None:
+    """Return the weights of a part of the rows after validation; raise if the statistic has none."""
+    if sample_weight is None:
+        return None
+    if not estimator._streaming.takes_weights:
+        raise InputError(
+            f"partial_fit of {type(estimator).__name__} does not take sample_weight=, because its sums over the rows have no weights: "
+            "use fit, or pass rows that count twice two times."
+        )
+    if not sp.issparse(X):
+        refuse_non_finite(X)
+    return read_weights(sample_weight, X.shape[0])
+
+
+def go_on(
+    estimator: Estimator, before: Any, X: Matrix, y: Any, seen: dict[str, object], weights: Array | None = None
+) -> Estimator:
     """Add rows to those before, solve for the axes if there are enough rows, and store the statistic in any case."""
     streaming = estimator._streaming
-    total = streaming.add(estimator, before, X, y, 0 if before is None else before.n)
+    if weights is None:
+        total = streaming.add(estimator, before, X, y, 0 if before is None else before.n)
+    else:
+        part = weighed_sums(X, y, weights)
+        total = part if before is None else before.rooted() + part
     with collect() as record:
         fitted = streaming.fit_so_far(estimator, total, y)
     found = Fitted(None, None) if fitted is None else replace(fitted, embedding=None)
     return estimator._set(found.having(moments_=total, n_samples_seen_=total.n), seen, record)
 
 
-def add_rows(self: Estimator, X: TableLike, y: TargetLike = None) -> Estimator:
+def add_rows(
+    self: Estimator, X: TableLike, y: TargetLike = None, *, sample_weight: VectorLike | None = None
+) -> Estimator:
     """Add rows to those of earlier calls and of ``fit``. The result equals one ``fit`` to all rows, up to rounding.
 
     Every call solves for the axes again, O(D³) in addition to O(mD²) for m rows: pass D rows or more per call if you can.
@@ -197,17 +252,26 @@ def add_rows(self: Estimator, X: TableLike, y: TargetLike = None) -> Estimator:
         Dense or sparse; m may be one.
     y : object, optional
         y of these rows, as for ``fit``; ignored by methods without y.
+    sample_weight : array-like of shape (m,), optional
+        How often each of these rows counts: any numbers that are not negative. Refused by methods whose sums are not moments of the
+        rows by class, such as CCA.
 
     Returns
     -------
     self
     """
     rows, seen = read_block(self, X)
-    return go_on(self, vars(self).get("moments_"), rows, y, seen)
+    weights = weights_of_part(self, sample_weight, rows)
+    return go_on(self, vars(self).get("moments_"), rows, y, seen, weights)
 
 
 def add_labelled_rows(
-    self: Estimator, X: TableLike, y: TargetLike = None, classes: VectorLike | None = None
+    self: Estimator,
+    X: TableLike,
+    y: TargetLike = None,
+    classes: VectorLike | None = None,
+    *,
+    sample_weight: VectorLike | None = None,
 ) -> Estimator:
     """Add rows to those of earlier calls and of ``fit``. The result equals one ``fit`` to all rows, up to rounding.
 
@@ -223,6 +287,9 @@ def add_labelled_rows(
         Labels of these rows. New classes may occur in any call, and all rows may be unlabelled.
     classes : array-like, optional
         Further classes to expect: no axes are computed until each class has a row.
+    sample_weight : array-like of shape (m,), optional
+        How often each of these rows counts: any numbers that are not negative. Refused by methods whose sums are not moments of the
+        rows by class, such as CCA.
 
     Returns
     -------
@@ -233,7 +300,8 @@ def add_labelled_rows(
     among = classes_among(self, rows, y, classes, known)
     if before is not None and known is not None:
         before = before.regrouped(np.searchsorted(among.names, known), among.count)
-    return go_on(self, before, rows, among, {**seen, "classes_": among.names})
+    weights = weights_of_part(self, sample_weight, rows)
+    return go_on(self, before, rows, among, {**seen, "classes_": among.names}, weights)
 
 
 def adding(function: Function) -> Function:

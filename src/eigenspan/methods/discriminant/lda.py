@@ -354,7 +354,7 @@ class LDA(ScoredClassifier, FeatureReducer):
         A, W, basis = scatters.between, scatters.within, scatters.basis
         features = basis.offset.size if self._on_inputs else basis.dim
         level = _above_rounding(float(W.diagonal().sum()), float(A.diagonal().sum())) / features
-        given = None if not s and self.ridge is None else s * level + (self.ridge or 0.0)
+        given = None if not s and self.ridge is None else max(s * level, 0.0) + (self.ridge or 0.0)
         unit = with_ridge(A + (1 - s) * W, given, basis.relative_ridge)
         free = self.n_components in (None, "auto") or self.criterion == "one-against-rest"
         most = min(scatters.counts.size - 1, max(_dimensions(scatters, unit), 1)) if free else None

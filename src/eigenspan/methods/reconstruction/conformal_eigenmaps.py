@@ -134,6 +134,7 @@ class ConformalEigenmaps(GraphEmbedding):
     weights_: Sparse = attribute()
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, pairs=())
+    _masses: ClassVar[bool] = False  # the mean and the axes are those of the rows
 
     def _fit(self, sample: Sample) -> Fitted:
         sampled = Sampled(self.landmarks, self.graph, self.random_state)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from ..._diagnostics import note, stage
 from ..._parameters import Positive, attribute, parameter
-from ..._types import Array, Index, Mask, TableLike, TargetLike
+from ..._types import Array, Index, Mask, TableLike, TargetLike, VectorLike
 from ...data import Coordinates, Input, Sample
 from ...data.x import XKind
 from ...data.y import KnownPlaces
@@ -148,7 +148,7 @@ class Anchored(Reducer):
 
     _input: ClassVar[Input] = Input(pairs=("graph", "metric"), inside="embedding", y=_places_of)
 
-    def fit(self, X: TableLike, y: TargetLike = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike = None, sample_weight: VectorLike | None = None) -> Self:
         """Place all points among the known ones.
 
         Parameters
@@ -157,12 +157,15 @@ class Anchored(Reducer):
         y : array-like of shape (n_samples, n_components)
             The known coordinates, and rows of NaN for the other points; one dimension will do for one component. All points may be
             known: ``"exact"`` then returns them, and only the map is new.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts: whole numbers give the fit to rows that occur this often, and rows of weight 0 are left out of
+            the fit and placed by its map.
 
         Returns
         -------
         self
         """
-        return super().fit(X, y)
+        return super().fit(X, y, sample_weight)
 
     def _fit(self, sample: Sample) -> Fitted:
         embedding = self._wrapped()

@@ -132,6 +132,7 @@ class EigenmapRegressor(RegressorMixin, LaplacianEigenmaps):
     transduction_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(LaplacianEigenmaps._input, y=Targets())
+    _masses: ClassVar[bool] = False  # the predictor is fitted to the rows
 
     def _fit(self, sample: Sample) -> Fitted:
         fitted, values = fit_prediction(self, sample, sample.y.values)
@@ -224,6 +225,7 @@ class EigenmapClassifier(ScoredClassifier, LaplacianEigenmaps):
     transduction_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(LaplacianEigenmaps._input, y=ClassLabels())
+    _masses: ClassVar[bool] = False  # the predictor is fitted to the rows
 
     def _fit(self, sample: Sample) -> Fitted:
         y = sample.y

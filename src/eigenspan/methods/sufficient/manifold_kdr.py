@@ -119,6 +119,7 @@ class ManifoldKDR(GraphEmbedding):
     affinity_: Affinity = attribute()
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, y=read_response)
+    _masses: ClassVar[bool] = False  # the mean and the axes are those of the rows
 
     def _fit(self, sample: Sample) -> Fitted:
         n = distinct_rows(sample, self)

@@ -19,7 +19,7 @@ from ...graphs.class_graphs import slices
 from ...numerics.eigen import dense
 from ...problem import Fitted
 from ..base.contract import bounded, features_of
-from ..base.streaming import Streaming, add_labelled_rows, adding, go_on, read_block
+from ..base.streaming import Streaming, add_labelled_rows, adding, go_on, read_block, weights_of_part
 from ..base.table import known_as, method
 from .inverse_regression import BY_SLICES, Inverse, InverseRegression, Spherical, compared, in_sphere
 from .response_slices import LazySlices, Response, SlicedRows, SliceMoments, Slices, check_slices, responses_of, sliced
@@ -121,7 +121,7 @@ class SIR(InverseRegression):
 
     _sums_suffice: ClassVar[Sufficient | None] = BY_SLICES
     _inverse: ClassVar[Inverse] = Inverse(_of_means, from_sums=_moments_from_sums, chi2=_means_chi2)
-    _streaming: ClassVar[Streaming] = Streaming(prepared=_with_slices)
+    _streaming: ClassVar[Streaming] = Streaming(prepared=_with_slices, takes_weights=False)
     unlabeled = None  # not a parameter: NaN and None mark unknown responses
 
     def _most(self, slices: list[int], dim: int) -> tuple[int, str | None]:
@@ -149,7 +149,14 @@ class SIR(InverseRegression):
         return None if others else SlicedRows(codes, np.arange(response.count), codes, response.edges)
 
     @adding
-    def partial_fit(self, X: TableLike, y: Any = None, classes: VectorLike | None = None) -> Self:
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: Any = None,
+        classes: VectorLike | None = None,
+        *,
+        sample_weight: VectorLike | None = None,
+    ) -> Self:
         """Add rows to those seen before, by ``fit`` too; slices of a numeric response are those of the first rows.
 
         For classes the result is that of one ``fit`` to all rows, up to rounding.
@@ -162,6 +169,8 @@ class SIR(InverseRegression):
             Responses of these rows, NaN or None where there is none.
         classes : array-like, optional
             Classes to expect, where the response is one of classes: nothing is solved until each has a row.
+        sample_weight : None
+            Refused: the sums over parts of the rows have no weights.
 
         Returns
         -------
@@ -173,11 +182,12 @@ class SIR(InverseRegression):
         if names_classes(y) or (unknown and edges is None):
             if edges is not None:
                 raise LabelError(_TWO_KINDS.format("numbers", "classes"))
-            return add_labelled_rows(self, X, y, classes)
+            return add_labelled_rows(self, X, y, classes, sample_weight=sample_weight)
         if np.size(vars(self).get("classes_", ())):
             raise LabelError(_TWO_KINDS.format("classes", "numbers"))
         values = np.full((n, 1), np.nan) if unknown else read_numbers(y, n, "SIR", differ=edges is None)
         X, seen = read_block(self, X)
+        weights_of_part(self, sample_weight, X)
         check_consistent_length(X, y)
         if values.shape[1] > 1:
             raise LabelError(f"y has {values.shape[1]} columns: partial_fit takes one response. Use fit for several.")

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note
 from ..._parameters import ArrayLike, Count, NotNegative, Seed, attribute, parameter
-from ..._types import Array, TableLike, TargetLike
+from ..._types import Array, TableLike, TargetLike, VectorLike
 from ...data import Input, Points, Sample, Sufficient
 from ...data.other_views import OtherViews, ViewTables, read_view
 from ...data.rows.joint_moments import JointMoments
@@ -140,7 +140,7 @@ class MultiviewCCA(Reducer):
     _sums_suffice: ClassVar[Sufficient | None] = {"reduce": None}
     _streaming: ClassVar[Streaming] = JOINTLY
 
-    def fit(self, X: TableLike, y: TargetLike = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike = None, sample_weight: VectorLike | None = None) -> Self:
         """Fit the variates of all views.
 
         Parameters
@@ -149,21 +149,24 @@ class MultiviewCCA(Reducer):
             The views, two or more, of the same points in the same order; or the first of two.
         y : array-like of shape (n_samples, n_targets) or (n_samples,), optional
             The second view, where X is the first.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts: whole numbers give the fit to rows that occur this often, and rows of weight 0 are left out of
+            the fit and placed by its map.
 
         Returns
         -------
         self
         """
         if not _is_list(X):
-            return super().fit(X, y)
+            return super().fit(X, y, sample_weight)
         if y is not None:
             raise InputError(f"X is a list of {len(X)} views, and y another one: put all of them into the list.")
         if len(X) < 2:
             raise InputError(f"X is a list of {len(X)} view: what views agree on takes two of them.")
-        return super().fit(X[0], tuple(X[1:]))
+        return super().fit(X[0], tuple(X[1:]), sample_weight)
 
     @adding
-    def partial_fit(self, X: TableLike, y: TargetLike = None) -> Self:
+    def partial_fit(self, X: TableLike, y: TargetLike = None, *, sample_weight: VectorLike | None = None) -> Self:
         """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
 
         Parameters
@@ -172,16 +175,21 @@ class MultiviewCCA(Reducer):
             The same rows of all views; or of the first of two.
         y : array-like of shape (m, n_targets) or (m,), optional
             The same rows of the second view, if X is the first.
+        sample_weight : None
+            Refused: the sums over parts of the rows have no weights.
 
         Returns
         -------
         self
         """
-        return add_rows(self, X[0], tuple(X[1:])) if _is_list(X) else add_rows(self, X, y)
+        first, others = (X[0], tuple(X[1:])) if _is_list(X) else (X, y)
+        return add_rows(self, first, others, sample_weight=sample_weight)
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: VectorLike | None = None) -> Any:
         """Fit and return the variates of X, of all views if it is a list."""
-        return self.fit(X, y).transform(X) if _is_list(X) else super().fit_transform(X, y)
+        if _is_list(X):
+            return self.fit(X, y, sample_weight).transform(X)
+        return super().fit_transform(X, y, sample_weight)
 
     def transform(self, X: TableLike, view: int = 0) -> Any:
         """Return the variates of new points.

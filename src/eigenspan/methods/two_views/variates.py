@@ -51,7 +51,7 @@ def _joint_digits(estimator: CCA | MultiviewCCA, total: JointMoments) -> bool:
 
 
 #: The joint scatter of the columns of all views, for ``partial_fit``.
-JOINTLY = Streaming(_joint_moments, keeps_digits=_joint_digits)
+JOINTLY = Streaming(_joint_moments, keeps_digits=_joint_digits, takes_weights=False)
 
 
 def white_views(estimator: CCA | MultiviewCCA, sample: Sample) -> Views:
@@ -87,7 +87,7 @@ class TwoViews(Reducer):
     y_features_in_: int
     y_embedding_: Array
 
-    def fit(self, X: TableLike, y: TargetLike = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike = None, sample_weight: VectorLike | None = None) -> Self:
         """Fit the pairs of variates.
 
         Parameters
@@ -96,14 +96,17 @@ class TwoViews(Reducer):
             One view of the points.
         y : array-like of shape (n_samples, n_targets) or (n_samples,)
             The other view of the same points, in the same order.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts: whole numbers give the fit to rows that occur this often, and rows of weight 0 are left out of
+            the fit and placed by its map.
 
         Returns
         -------
         self
         """
-        return super().fit(X, y)
+        return super().fit(X, y, sample_weight)
 
-    def fit_transform(self, X: TableLike, y: TargetLike = None) -> Any:
+    def fit_transform(self, X: TableLike, y: TargetLike = None, sample_weight: VectorLike | None = None) -> Any:
         """Fit and return the variates of both views, as ``transform(X, y)`` does.
 
         Parameters
@@ -112,13 +115,17 @@ class TwoViews(Reducer):
             One view of the points.
         y : array-like of shape (n_samples, n_targets) or (n_samples,)
             The other view of the same points, in the same order.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts: whole numbers give the fit to rows that occur this often, and rows of weight 0 are left out of
+            the fit and placed by its map.
 
         Returns
         -------
         pair of ndarray of shape (n_samples, n_components)
         """
-        first = super().fit_transform(X, y)
-        return first, self.y_embedding_ if hasattr(self, "y_embedding_") else self._transform_other(y)
+        first = super().fit_transform(X, y, sample_weight)
+        held = hasattr(self, "y_embedding_") and not np.isnan(self.y_embedding_).any()  # NaN: rows of weight zero
+        return first, self.y_embedding_ if held else self._transform_other(y)
 
     def transform(self, X: TableLike, y: TableLike | VectorLike | None = None) -> Any:
         """Return the variates of new points.

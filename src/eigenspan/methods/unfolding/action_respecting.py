@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..._diagnostics import note
 from ..._parameters import attribute
-from ..._types import Array, Index, TableLike, TargetLike
+from ..._types import Array, Index, TableLike, TargetLike, VectorLike
 from ...data import Input, Sample
 from ...data.y import ActionLabels
 from ...errors import InputError
@@ -88,7 +88,7 @@ class ActionRespectingEmbedding(Unfolding):
 
     _input: ClassVar[Input] = replace(Unfolding._input, y=ActionLabels())
 
-    def fit(self, X: TableLike, y: TargetLike = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike = None, sample_weight: VectorLike | None = None) -> Self:
         """Unfold a sequence.
 
         Parameters
@@ -98,12 +98,14 @@ class ActionRespectingEmbedding(Unfolding):
         y : array-like of shape (n_samples - 1,) or (n_samples,)
             Actions: y[i] leads from row i to row i + 1, so that a last one leads nowhere and is ignored. None and NaN stand for no known
             action, as between the end of one sequence and the beginning of the next.
+        sample_weight : None
+            Refused: a row that occurs twice would be a step in time.
 
         Returns
         -------
         self
         """
-        return super().fit(X, y)
+        return super().fit(X, y, sample_weight)
 
     def _fit(self, sample: Sample) -> Fitted:
         if self.landmarks is not None:

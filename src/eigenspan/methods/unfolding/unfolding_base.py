@@ -123,6 +123,7 @@ class Unfolding(GraphEmbedding):
     n_iter_: int = attribute()
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=False)
+    _masses: ClassVar[bool] = False  # equal rows are merged in the program, not before
     _order: ClassVar[int | None] = sys.maxsize  # that of the normal equations, which only the solver determines
 
     def _fit(self, sample: Sample) -> Fitted:

@@ -244,7 +244,7 @@ class OrientedPCA(FeatureReducer):
     moments_: Signals = attribute()
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=DistortedCopies(), idle=_refuse_idle)
-    _streaming: ClassVar[Streaming] = Streaming(_signals, enough=_has_noise)
+    _streaming: ClassVar[Streaming] = Streaming(_signals, enough=_has_noise, takes_weights=False)
 
     partial_fit = plain_partial_fit
 

@@ -62,7 +62,7 @@ ATTRIBUTES: dict[str, Type] = {
     "gap_bound_": _ANY,
     "n_components_": Whole(),
     "n_iter_": Whole(),
-    "n_samples_": Whole(),
+    "n_samples_": Number(0),
     "n_samples_seen_": Number(0),
     "n_graph_components_": Whole(),
     "suggested_dimension_": Whole(),

@@ -25,14 +25,18 @@ class Contraction:
         Group of each point.
     first : ndarray of shape (g,)
         Index of one point of each group.
+    weights : ndarray of shape (n,) or None
+        Weight of each point; None if it is one for every point.
     """
 
     labels: Index
     first: Index
+    weights: Array | None = None
 
     @property
     def masses(self) -> Array:
-        return np.bincount(self.labels).astype(np.float64)
+        """Number of points of each group, or the sum of their weights."""
+        return np.bincount(self.labels, self.weights).astype(np.float64)
 
     @property
     def members(self) -> sp.csr_array:
