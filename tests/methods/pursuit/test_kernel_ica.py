@@ -7,7 +7,7 @@ import pytest
 from sklearn.decomposition import FastICA
 
 import eigenspan as es
-from eigenspan.errors import ConvergenceWarning
+from eigenspan.errors import ConvergenceWarning, PrecisionWarning
 from eigenspan.methods.pursuit.hsic_contrast import Dependence, hsic_of_pair
 
 
@@ -103,3 +103,10 @@ def test_rotations_of_pairs_leave_a_poor_start() -> None:
 def test_too_few_steps_are_reported() -> None:
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         es.KernelICA(2, sweeps=0, tol=1e-9, max_iter=1).fit(mixture(5, 200)[0])
+
+
+@pytest.mark.parametrize(("width", "what"), [(1e-4, "narrow"), (1e4, "wide")])
+def test_a_width_that_factors_cannot_represent(width: float, what: str) -> None:
+    X = np.random.default_rng(0).uniform(size=(160, 2))
+    with pytest.warns(PrecisionWarning, match=f"too {what}"):
+        es.KernelICA(2, width=width, sweeps=0).fit(X)
