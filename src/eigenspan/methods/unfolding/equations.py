@@ -64,7 +64,7 @@ class Equations(Task):
         """Return the data instead of a solution that is far from satisfying the equations, if the data satisfy them."""
         if self.incumbent is None or solution.certificate.violation <= _FAR:
             return solution
-        F = np.linalg.lstsq(self.face.basis, self.incumbent, rcond=None)[0]
+        F = np.asarray(np.linalg.lstsq(self.face.basis, self.incumbent, rcond=None)[0], dtype=np.float64)
         value = net_value(program, F)
         upper = solution.upper if solution.upper >= value else np.inf
         data = replace(solution, factor=F, certificate=Certificate(value, value, upper, 0.0))
