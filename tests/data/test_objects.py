@@ -203,3 +203,16 @@ def test_new_objects_are_checked(tmp_path: Path) -> None:
         es.KernelPCA(1).fit(np.arange(8.0).reshape(4, 2)).transform(NEW)
     with pytest.raises(ModelError, match="fitted to a list of objects"):
         es.save(fitted, tmp_path / "model.eig")
+
+
+def test_messages_for_lists_of_objects() -> None:
+    with pytest.raises(InputError, match="list of 0 object"):
+        es.KernelPCA(1, kernel=es.jaccard_kernel).fit([])
+    with pytest.raises(InputError, match="leave graph= out and give n_neighbors= and metric=f"):
+        es.Isomap(1, graph=es.KNN(3, metric=apart)).fit(STRINGS)
+    with pytest.raises(InputError, match="or a function of two objects"):
+        es.LLE(1, n_neighbors=4, metric=apart).fit(STRINGS)
+    with pytest.raises(KernelError, match="hashable elements, and 3"):
+        es.jaccard_kernel(3, {1})  # type: ignore[arg-type]
+    with pytest.raises(KernelError, match="hashable elements, and None"):
+        es.spectrum_kernel(None, "abc")  # type: ignore[arg-type]

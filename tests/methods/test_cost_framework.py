@@ -234,3 +234,11 @@ def test_a_class_form_and_its_laplacian() -> None:
     by_trace = es.TraceReducer(2, minimise=laplacian(same_class(codes)), unit="variance", ridge=0).fit(X)
     assert angle(by_form.embedding_, by_name.embedding_) < 1e-6
     assert angle(by_form.embedding_, by_trace.embedding_) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "unit", ["-within", "between", -np.eye(N), -np.eye(X.shape[1])], ids=["-within", "between", "n", "D"]
+)
+def test_a_unit_that_is_not_positive_is_refused(unit: Any) -> None:
+    with pytest.raises(UnitError, match="not positive semidefinite"):
+        es.PairCosts(2, unit=unit).fit(X, SOME)

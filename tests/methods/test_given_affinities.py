@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer
 
 import eigenspan as es
+from eigenspan.errors import GraphError
 from helpers import angle, assert_allclose_up_to_sign, cloud
 
 N = 40
@@ -141,3 +143,16 @@ def test_projections_leave_the_diagonal_out_of_the_degrees():
     expected = la.eigh(Z.T @ (np.diag(degree) - plain) @ Z, Z.T * degree @ Z)[1][:, :2]
     fitted = es.LPP(2, graph=sp.csr_array(W), weights="precomputed").fit(X)
     assert angle(fitted.components_.T, expected) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "method",
+    [es.LPP(2), es.OLPP(2), es.LaplacianEigenmaps(2), es.DiffusionMap(2), es.TraceReducer(2)],
+    ids=lambda each: type(each).__name__,
+)
+def test_affinities_are_not_read_as_lengths(method: Any) -> None:
+    W, X = _weights("none")
+    with pytest.raises(GraphError, match=r'they are affinities.*weights="precomputed"'):
+        clone(method).set_params(graph=sp.csr_array(W)).fit(X)
+    same = clone(method).set_params(graph=sp.csr_array(W), weights="binary").fit(X)  # uses no lengths
+    assert same.embedding_.shape == (N, 2)

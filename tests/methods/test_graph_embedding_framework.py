@@ -106,3 +106,11 @@ def test_sums_of_graphs() -> None:
 def test_graphs_that_cannot_be_used(given: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Framework(2, **given).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "unit", [["a"] * len(X), np.full(len(X), np.nan), -np.ones(len(X))], ids=["text", "NaN", "negative"]
+)
+def test_the_diagonal_of_a_unit_is_checked(unit: Any) -> None:
+    with pytest.raises(InputError, match="unit="):
+        es.GraphEmbeddingFramework(2, unit=unit).fit(X)

@@ -141,10 +141,11 @@ def test_tables_of_columns_that_are_refused() -> None:
         (rows[::-1] + 1, C, "among the 12 landmarks are no distance matrix"),
         (cdist(X[:3], X[:3]), C, r"landmarks= has shape \(3, 3\)"),
         (rows, -C, "must not be negative; the smallest"),
+        (np.full((12, 12), np.nan), C, "must be finite numbers"),
         (np.full((12, 12), 7.0), C, "diagonal of a distance matrix must be zero"),
     ]
     for landmarks, table, message in cases:
         with pytest.raises(GraphError, match=message):
             es.LandmarkMDS(2, metric="precomputed", landmarks=landmarks).fit(table)
-    with pytest.raises(InputError, match="distinct row indices"):
+    with pytest.raises(InputError, match='belongs to metric="precomputed"'):
         es.LandmarkMDS(2, landmarks=cdist(X, X)).fit(X)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.interpolate import make_smoothing_spline
+from scipy.interpolate import CubicSpline, make_smoothing_spline
 
 from eigenspan.numerics.penalised_spline import Spline, fit_spline
 
@@ -80,3 +80,13 @@ def test_a_closed_curve_joins_smoothly() -> None:
         np.testing.assert_allclose(first, last, atol=1e-6)
     np.testing.assert_allclose(f(t + 2 * np.pi), f(t), atol=1e-9)
     assert np.abs(f(t) - np.column_stack([np.cos(t), np.sin(3 * t)])).max() < 0.15
+
+
+@pytest.mark.parametrize("n", [2, 5, 12])
+def test_more_degrees_of_freedom_than_points_give_the_natural_spline(n: int) -> None:
+    """Between the points too: splines that are zero at all of them have no part in the fit."""
+    t = np.sort(np.random.default_rng(0).uniform(0, 1, n))
+    Y = np.cos(5 * np.column_stack([t, 2 * t]))
+    at = np.linspace(t[0], t[-1], 50)
+    theirs = CubicSpline(t, Y, bc_type="natural")(at)
+    np.testing.assert_allclose(fit_spline(t, Y, 100.0)(at), theirs, atol=1e-8 * np.abs(theirs).max())

@@ -100,3 +100,19 @@ def test_odd_data_are_refused() -> None:
     constant = hsic(np.ones(9), np.arange(9.0), kernel="linear")
     assert constant.hsic == 0.0
     assert constant.pvalue == 1.0
+
+
+def test_kernel_matrices_are_taken_as_they_are() -> None:
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((30, 3)), rng.standard_normal(30)
+    K = np.exp(-0.3 * cdist(X, X, "sqeuclidean"))
+    kernel = Kernel("rbf", gamma=0.3)
+    found = hsic(K, Y, kernel="precomputed", y_kernel=kernel)
+    assert found.hsic == pytest.approx(hsic(X, Y, kernel=kernel).hsic)
+    with pytest.raises(InputError, match=r"reads X as a kernel matrix.*\(30, 3\)"):
+        hsic(X, K, kernel="precomputed")
+
+
+def test_complex_values_are_refused() -> None:
+    with pytest.raises(InputError, match="X holds complex numbers"):
+        hsic(np.ones((8, 1)) * 1j, np.arange(8.0))

@@ -134,7 +134,9 @@ def are_objects(X: object, *, compared: bool) -> bool:
     Sequences of different lengths, of texts or of rows are objects only if they are `compared` by a function.
     """
     items = listed(X)
-    if not items or all(isinstance(item, Number) or item is None for item in items):
+    if items is not None and not len(items):
+        return compared
+    if items is None or all(isinstance(item, Number) or item is None for item in items):
         return False
     if not all(_is_row(item) for item in items):
         return True

@@ -22,7 +22,7 @@ from .._types import Array, Matrix, TableLike, TargetLike
 from ..errors import GraphError, InputError
 from ..numerics.memory import is_lazy, refuse_lazy
 from ..numerics.nearest.metric import as_metric
-from .objects import ObjectPairs, PairFunction, are_objects, as_objects, refuse_objects
+from .objects import ObjectPairs, PairFunction, are_objects, as_objects, listed, refuse_objects
 from .other_views import read_view
 from .rows.block_passes import refuse_non_finite
 from .rows.dask_rows import LazyRows, lazy_rows, lazy_table
@@ -144,6 +144,7 @@ def read(
     _refuse_pairs_elsewhere(estimator, accepted)
     if accepted.function is not None and are_objects(X, compared=True):
         return _read_objects(ObjectPairs(accepted.function, as_objects(X)), y, accepted)
+    _refuse_compared_in_graph(estimator, X)
     if lazy and points and _takes_blocks(accepted):
         return _read_lazy(estimator, X, y, accepted)
     if lazy:
@@ -315,6 +316,16 @@ def _refuse_pairs_elsewhere(estimator: Declared, accepted: Accepted) -> None:
         raise GraphError(
             f'{accepted.name} maps coordinates, so X cannot hold distances as graph="precomputed" says: pass X and the graph '
             "itself, as a sparse matrix of distances or a pair (indices, distances)."
+        )
+
+
+def _refuse_compared_in_graph(estimator: object, X: object) -> None:
+    """Raise if X is a list of objects, and the function that compares them is the metric of ``graph=``."""
+    graph = getattr(estimator, "graph", None)
+    if callable(getattr(graph, "metric", None)) and are_objects(X, compared=True):
+        raise InputError(
+            f"graph={type(graph).__name__}(metric=f) searches neighbours among rows of numbers, and X is a list of "
+            f"{len(listed(X) or ())} objects. Where the method has metric=, leave graph= out and give n_neighbors= and metric=f."
         )
 
 

@@ -196,7 +196,9 @@ class Pairs:
         raise NotImplementedError
 
     def coordinates(self, use: str, instead: str) -> NoReturn:
-        raise InputError(f'{use}, and X holds {self.noun} instead (graph= or metric= is "precomputed"): {instead}.')
+        raise InputError(
+            f'{use}, and X holds {self.noun} instead (graph= or metric= is "precomputed", or a function of two objects): {instead}.'
+        )
 
     def refuse_one_place(self) -> None:
         """Accept any table: the methods that use it check whether all points coincide."""
@@ -247,6 +249,8 @@ class LandmarkDistances(Distances):
             raise GraphError(
                 f"X holds distances from {n} points to {q} landmarks, but landmarks= {found}. {_LANDMARK_ADVICE}"
             )
+        if not np.isfinite(landmarks).all():
+            raise GraphError("The distances landmarks= must be finite numbers; some are NaN or infinite.")
         try:
             return np.asarray(accept_distances(self.whole[landmarks] if rows else landmarks))
         except GraphError as refusal:

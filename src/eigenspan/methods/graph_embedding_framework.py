@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from .._checks import real_numbers
 from .._parameters import ArrayLike, Count, TypeName
 from ..data import Input
 from ..data.y import ClassLabels
@@ -154,11 +155,11 @@ class GraphEmbeddingFramework(Composed):
             return total_of([(a, forms.get(form)) for a, form in self._laplacians("intrinsic", forms, degrees=True)])
         if isinstance(self.unit, str):
             return self.unit
-        d = np.asarray(self.unit, dtype=np.float64)
+        d = real_numbers(self.unit, "unit=", InputError)
         if d.shape != (forms.whole.n,) or not np.all(np.isfinite(d)) or d.min() < 0 or not d.any():
             raise InputError(
                 f"unit= must hold the diagonal of B: {forms.whole.n} finite numbers, zero or more, one for every sample and not all zero; "
-                f"got shape {d.shape}."
+                f"got shape {d.shape}, {d!r:.60}."
             )
         return forms.get(diagonal(d))
 

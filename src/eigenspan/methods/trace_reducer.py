@@ -16,7 +16,7 @@ from ..data import Input, Sample
 from ..data.y import ClassLabels
 from ..errors import InputError
 from ..graphs import NeighbourGraph, Weights, affinity, as_graph, reconstruction_weights
-from ..graphs.weights.rules import refuse_found_edges
+from ..graphs.weights.rules import refuse_affinities, refuse_found_edges
 from ..problem import (
     AxisWeights,
     Features,
@@ -108,6 +108,7 @@ class Forms:
         e, masses = self.estimator, self.masses
         if name in ("laplacian", "degree"):
             refuse_found_edges(e.graph, e.weights)
+            refuse_affinities(e.graph, e.weights, self.points)
             W = counted(affinity(self.graph, e.weights, self.points).W, masses)
             return laplacian(W) if name == "laplacian" else degree(W)
         if name == "reconstruction":

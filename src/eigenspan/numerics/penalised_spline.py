@@ -132,12 +132,14 @@ def _solve(A: Array, P: Array, right: Array, df: float) -> Array:
     scale = 1.0 / np.sqrt(np.diagonal(M))
     T = dense.whitener(dense.symmetric(M * np.outer(scale, scale)), 1e-13)[0] * scale[:, None]
     shares, Q = dense.eigenpairs(dense.symmetric(T.T @ A @ T))
-    shares = np.clip(shares, 0.0, 1.0)
-    shares[shares < 1e-12], shares[shares > 1 - 1e-11] = 0.0, 1.0
+    fitted = (
+        shares > 1e-12
+    )  # the others are zero at all points, and rounding of `right` along them would be divided by λ
+    shares, T = np.minimum(shares[fitted], 1.0), T @ Q[:, fitted]
+    shares[shares > 1 - 1e-11] = 1.0
 
     def trace(log: float) -> float:
-        return float(np.sum(shares[shares > 0] / (shares + np.exp(log) * (1 - shares))[shares > 0])) - df
+        return float(np.sum(shares / (shares + np.exp(log) * (1 - shares)))) - df
 
     log = -_RANGE if trace(-_RANGE) <= 0 else _RANGE if trace(_RANGE) >= 0 else brentq(trace, -_RANGE, _RANGE)
-    T = T @ Q
     return np.asarray((T / (shares + np.exp(log) * (1 - shares))) @ (T.T @ right))

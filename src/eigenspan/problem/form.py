@@ -20,6 +20,7 @@ from typing import Any, Literal, Self, TypeAlias, cast, get_args
 import numpy as np
 import scipy.sparse as sp
 
+from .._checks import real_numbers
 from .._types import Array, Index, Integers, Matrix, is_sparse
 from ..data import Classes, LazyClasses, PastClasses
 from ..data.rows.block_passes import CentredRows, blocks
@@ -125,6 +126,7 @@ class Form:
         )
 
     __rmul__ = __mul__
+    __array_ufunc__ = None  # so that an array + a form is refused, and not an array of forms
 
     def __neg__(self) -> Form:
         return self * -1.0
@@ -404,7 +406,9 @@ def diagonal(d: Array) -> Form:
     >>> diagonal(np.array([1.0, 2.0])).psd
     True
     """
-    d = np.asarray(d, dtype=np.float64)
+    d = real_numbers(d, "A diagonal", InputError)
+    if d.ndim != 1 or not np.isfinite(d).all():
+        raise InputError(f"A diagonal must be a vector of finite numbers; got {d!r:.60}.")
     return Form(d.size, sparse=sp.diags_array(d, format="csr"), psd=bool(np.all(d >= 0)))
 
 

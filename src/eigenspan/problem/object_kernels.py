@@ -46,7 +46,7 @@ def jaccard_kernel(a: Iterable[Hashable], b: Iterable[Hashable]) -> float:
             raise KernelError(
                 f"jaccard_kernel compares sets, and {each!r:.40} is text. Pass set(text), or use spectrum_kernel."
             )
-    one, two = set(a), set(b)
+    one, two = _elements(a), _elements(b)
     union = len(one | two)
     return len(one & two) / union if union else 1.0
 
@@ -90,9 +90,23 @@ def spectrum_kernel(a: Sequence[Any], b: Sequence[Any], k: int = 3) -> float:
     return _product(one, two) / size if size else 0.0
 
 
+def _elements(a: Iterable[Hashable]) -> set[Hashable]:
+    try:
+        return set(a)
+    except TypeError as failure:
+        raise KernelError(
+            f"jaccard_kernel compares sets of hashable elements, and {a!r:.40} cannot be read as one: {failure}."
+        ) from None
+
+
 def _pieces(text: Sequence[Any], k: int) -> Counter[Any]:
-    whole = text if isinstance(text, str | bytes) else tuple(text)
-    return Counter(whole[i : i + k] for i in range(len(whole) - k + 1))
+    try:
+        whole = text if isinstance(text, str | bytes) else tuple(text)
+        return Counter(whole[i : i + k] for i in range(len(whole) - k + 1))
+    except TypeError as failure:
+        raise KernelError(
+            f"spectrum_kernel compares strings, or sequences of hashable elements, and {text!r:.40} is neither: {failure}."
+        ) from None
 
 
 def _product(one: Counter[Any], two: Counter[Any]) -> float:

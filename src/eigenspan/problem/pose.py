@@ -283,7 +283,7 @@ def standardise(A: Form, B: Form | None, N: Array | None, sense: Sense) -> Stand
     if B.is_diagonal():
         d = B.diagonal()
         if d.min() < -1e-8 * d.max():
-            raise UnitError(_not_psd(d.min(), d.max()))
+            raise UnitError(not_psd(d.min(), d.max()))
         if d.min() > 1e-14 * d.max():
             s = 1.0 / np.sqrt(d)
             exclude = None if N is None else dense.orthonormal(np.sqrt(d)[:, None] * N)
@@ -291,7 +291,7 @@ def standardise(A: Form, B: Form | None, N: Array | None, sense: Sense) -> Stand
     return _whiten(A, B, N, sense)
 
 
-def _not_psd(low: float, high: float) -> str:
+def not_psd(low: float, high: float) -> str:
     return (
         f"The unit form B is not positive semidefinite: its eigenvalues run from {low:.6g} to {high:.6g}, so V'BV = I has no "
         "bounded solution. Constrain with a positive semidefinite form, or add a ridge larger than the negative part."
@@ -320,7 +320,7 @@ def _whiten(A: Form, B: Form, N: Array | None, sense: Sense) -> Standard:
     facts: Facts = {}
     if values[0] < -1e-8 * max(values[-1], np.finfo(float).tiny):
         low, high = dense.eigenpairs(Bd, None)[0][[0, -1]]
-        raise UnitError(_not_psd(low, high))
+        raise UnitError(not_psd(low, high))
     if null.shape[1]:
         leak = np.linalg.norm(As @ null) / max(np.linalg.norm(As), np.finfo(float).tiny)
         if sense == "min" and A.psd and T.shape[1]:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from .._checks import kinds_of, refuse_complex
 from ..errors import InputError
 from ..numerics.memory import refuse_lazy
 
@@ -27,6 +28,7 @@ def as_points(A: Any, name: str) -> Any:
             f"{name} is a masked array, with {int(np.ma.count_masked(A))} of {A.size} values masked, and masked values would be treated as "
             "data: fill the values in first, or leave those rows out."
         )
+    refuse_complex(kinds_of(A), name, InputError)
     if sp.issparse(A):
         A = sp.csr_array(A, dtype=np.float64)
         values = A.data

@@ -10,10 +10,11 @@ from scipy import stats
 from sklearn.utils import check_random_state
 
 from .._checks import whole_number
-from .._types import Array
+from .._types import Array, is_sparse
+from ..data.read import is_precomputed
 from ..errors import InputError
 from ..numerics.memory import require
-from ..problem.kernels import Kernel, gram_matrix, kernel_rows
+from ..problem.kernels import Kernel, KernelRows, gram_matrix, kernel_rows
 from ._check import as_points
 
 #: Fewest rows: the unbiased estimator and the variance of the gamma approximation divide by n − 3, and by n − 5.
@@ -68,7 +69,7 @@ def hsic(
     X : array-like of shape (n_samples, n_features) or (n_samples,)
     Y : array-like of shape (n_samples, n_targets) or (n_samples,)
     kernel : str, Kernel or callable, default=None
-        Kernel of X. None means ``Kernel("rbf", gamma="median")``.
+        Kernel of X. None means ``Kernel("rbf", gamma="median")``. ``"precomputed"`` if X is a kernel matrix, of objects for example.
     y_kernel : str, Kernel or callable, default=None
         Kernel of Y. None means that of X.
     estimator : {"biased", "unbiased"}, default="biased"
@@ -113,7 +114,7 @@ def hsic(
         )
     require(56.0 * n**2, f"The kernel matrices of {n} rows", "Pass some of the rows.")
     first = Kernel("rbf", gamma="median") if kernel is None else kernel
-    K, L = _kernel_matrix(first, X), _kernel_matrix(first if y_kernel is None else y_kernel, Y)
+    K, L = _kernel_matrix(first, X, "X"), _kernel_matrix(first if y_kernel is None else y_kernel, Y, "Y")
     value = unbiased_hsic(K, L) if estimator == "unbiased" else float(np.sum(_centred(K) * L)) / (n - 1) ** 2
     if test is None:
         return Independence(value, np.nan, estimator, None)
@@ -169,7 +170,13 @@ def _centred(K: Array) -> Array:
     return np.asarray(K - means - (means - means.mean())[:, None])
 
 
-def _kernel_matrix(kernel: Any, X: Any) -> Array:
+def _kernel_matrix(kernel: Any, X: Any, name: str) -> Array:
+    if is_precomputed(kernel):
+        if X.shape[0] != X.shape[1]:
+            raise InputError(
+                f'kernel="precomputed" reads {name} as a kernel matrix, which is square; got shape {X.shape}.'
+            )
+        return gram_matrix(KernelRows(None, {}, None), X.toarray() if is_sparse(X) else X)
     return gram_matrix(kernel_rows(kernel, X), X)
 
 

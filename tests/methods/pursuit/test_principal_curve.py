@@ -142,3 +142,8 @@ def test_what_cannot_be_a_curve_is_refused() -> None:
 @pytest.mark.long
 def test_scikit_learn_accepts_it() -> None:
     quietly(lambda: assert_scikit_learn_agrees(es.PrincipalCurve()))
+
+
+def test_a_curve_through_two_rows_is_the_line_between_them() -> None:
+    X = np.array([[0.0, 0.0, 1.0], [3.0, 4.0, 1.0]])
+    assert es.PrincipalCurve().fit(X).length_ == pytest.approx(5.0)

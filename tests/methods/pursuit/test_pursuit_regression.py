@@ -125,3 +125,12 @@ def test_too_few_rounds_are_reported(two: tuple) -> None:
 @pytest.mark.long
 def test_scikit_learn_accepts_it() -> None:
     quietly(lambda: assert_scikit_learn_agrees(es.ProjectionPursuitRegression(1, n_restarts=1)))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_a_response_of_any_size(size: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    y = X[:, 0] ** 2
+    one, other = (es.ProjectionPursuitRegression(1).fit(X, factor * y).predict(X) for factor in (1.0, size))
+    np.testing.assert_allclose(other / size, one, rtol=1e-6, atol=1e-9)

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_swiss_roll
 
 from eigenspan import MVU, PCA, SupervisedMVU
-from eigenspan.errors import ConvergenceWarning, InputError
+from eigenspan.errors import ConvergenceWarning, DisconnectedWarning, InputError
 from eigenspan.numerics.sdp.faces import cliques, exposed_face
 from sdp_helpers import clarabel_tolerances
 
@@ -146,3 +146,15 @@ def test_a_narrow_band_has_no_negative_gap():
         c = MVU(2, n_neighbors=8, constraint="band", band=1e-5, max_iter=5, method="dense").fit(X).certificate_
     assert c.gap >= -1e-9
     assert c.lower <= c.upper
+
+
+def test_the_data_stand_in_for_a_solution_that_breaks_the_equations() -> None:
+    """Lengths of 0.002 and 5 in one program stop the solver at once: the data themselves keep all distances."""
+    t = np.linspace(0, 3, 30)
+    curve = np.column_stack([np.cos(t), np.sin(t), 0.1 * t])
+    X = np.vstack([0.001 * curve, curve[:10] + 5])
+    with pytest.warns(ConvergenceWarning, match="too short"), pytest.warns(DisconnectedWarning):
+        model = MVU(3, n_neighbors=4, constraint="equality").fit(X)
+    edges = model.graph_.undirected().tocoo()
+    lengths = np.linalg.norm(model.embedding_[edges.row] - model.embedding_[edges.col], axis=1)
+    np.testing.assert_allclose(lengths, edges.data, rtol=1e-6)

@@ -47,3 +47,8 @@ def test_rows_of_new_points_are_numbers():
     rows[1, 4:6] = np.nan
     with pytest.raises(InputError, match=r"rows= of kernels\[1\] hold 2 values that are NaN or infinite, of 90"):
         fitted.predict(X[:3], rows=[rows])
+
+
+def test_no_band_means_equations():
+    with pytest.raises(InputError, match=r'MVU\(constraint="equality"\), or band > 0'):
+        MVU(2, constraint="band", band=0).fit(X)

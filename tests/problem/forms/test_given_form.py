@@ -14,6 +14,8 @@ from sklearn.datasets import make_swiss_roll
 import eigenspan as es
 from eigenspan import forms
 from eigenspan.errors import InputError, LabelError
+from eigenspan.forms import degree, diagonal, identity, laplacian, tangent_alignment
+from eigenspan.graphs import KNN
 from helpers import angle, relative
 
 X = make_swiss_roll(120, random_state=0)[0]
@@ -77,3 +79,24 @@ def test_labels_that_are_no_codes(labels: Any) -> None:
 def test_a_form_of_another_size() -> None:
     with pytest.raises(InputError, match="Form over the 120 samples; got one over 3"):
         es.TraceReducer(minimise=forms.identity(3)).fit(X)
+
+
+@pytest.mark.parametrize("make", [laplacian, degree])
+def test_weights_are_checked(make: Any) -> None:
+    W = np.array([[0.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(make(W.tolist()).to_dense(), make(W).to_dense())
+    for wrong, message in ((W[0], "square"), (W[:1], "square"), (W * np.nan, "finite"), ("heat", "real numbers")):
+        with pytest.raises(InputError, match=message):
+            make(wrong)
+
+
+def test_arguments_of_forms_are_checked() -> None:
+    some = X[:20]
+    graph = KNN(6).build(some)
+    for points, lists in ((some, graph), (some.tolist(), graph.lists()), (some[:10], graph.lists())):
+        with pytest.raises(InputError, match="LTSA"):
+            tangent_alignment(points, lists, 1)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="finite"):
+        diagonal(np.array([1.0, np.nan]))
+    with pytest.raises(TypeError):
+        np.eye(2) + identity(2)

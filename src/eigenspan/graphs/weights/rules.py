@@ -445,8 +445,8 @@ def refuse_found_edges(graph: object, weights: str | Bindable | None) -> None:
 
 def refuse_affinities(graph: object, weights: str | Bindable, X: Matrix) -> None:
     """Raise GraphError if the numbers of a given graph are to be lengths, but decrease with the distances of the points X."""
-    taken = takes_given(weights) or isinstance(graph, NeighbourGraph)
-    if taken or not sp.issparse(graph) or not (isinstance(X, np.ndarray) or sp.issparse(X)):
+    unused = takes_given(weights) or isinstance(as_weights(weights), Binary) or isinstance(graph, NeighbourGraph)
+    if unused or not sp.issparse(graph) or not (isinstance(X, np.ndarray) or sp.issparse(X)):
         return
     edges = without_self(sp.csr_array(graph))
     numbers, distances = _sampled_edges(edges, X, "euclidean")

@@ -34,7 +34,7 @@ from ...graphs import Landmarks, NeighbourGraph, Policy
 from ...graphs.neighbours.connect import ensure_connected, ensure_one_closed_class, has
 from ...graphs.neighbours.graph import GivenGraph, given_graph, is_given
 from ...graphs.sample_graph import landmark_rows, neighbour_graph
-from ...graphs.weights.rules import refuse_found_edges
+from ...graphs.weights.rules import refuse_affinities, refuse_found_edges
 from ...numerics.nearest.metric import point_distances
 from ...numerics.nearest.row_lookup import Contraction
 from ...problem import Fitted, Posed
@@ -369,7 +369,10 @@ def neighbours(estimator: HasGraphParameters, sample: Sample, n_neighbors: int |
     """Return the graph that ``graph=``, or ``n_neighbors=`` and ``metric=``, specify."""
     sample.x.refuse_one_place()
     if not sample.x.pairs:
-        refuse_found_edges(estimator.graph, getattr(estimator, "weights", None))
+        weights = getattr(estimator, "weights", None)
+        refuse_found_edges(estimator.graph, weights)
+        if weights is not None:
+            refuse_affinities(estimator.graph, weights, sample.x.values)
     graph = neighbour_graph(
         sample.x,
         estimator.graph,

@@ -19,7 +19,7 @@ from ...graphs import NeighbourGraph, as_graph, class_pairs, ensure_connected
 from ...graphs.neighbours.connect import ensure_one_closed_class, has
 from ...graphs.neighbours.graph import is_given
 from ...graphs.weights.path_similarity import PathSimilarity
-from ...graphs.weights.rules import Bindable, as_weights, by_lengths, refuse_found_edges
+from ...graphs.weights.rules import Bindable, as_weights, by_lengths, refuse_affinities, refuse_found_edges
 from ...problem import Form
 from ...problem.forms import AllPairs, ByClass, PairWeights, pair_affinity
 from ...problem.forms.pair_weights import weights_on
@@ -137,6 +137,7 @@ def projection_weights(
     paths = isinstance(rule, PathSimilarity) and rule.pairs == "all"
     if paths and by_class(estimator):
         raise GraphError('Path-based weights need a graph of neighbours: use KNN(k), not graph="class".')
+    refuse_affinities(estimator.graph, rule, points)
     graph = projection_graph(estimator, points, y)
     return weights_on(graph, rule, points)
 

@@ -93,7 +93,7 @@ class _LabelKernel(FeatureReducer):
 @method("discriminant", "max H K_y H", "projection", "n D min(n, D)", "Barshan et al. 2011", "spca")
 @known_as(
     "Supervised principal component analysis",
-    "supervised PCA; Hilbert–Schmidt independence criterion; HSIC",
+    "supervised PCA; Hilbert–Schmidt independence criterion; maximum HSIC",
     {"kernel='rbf'": "kernel supervised PCA; KSPCA; kernel SPCA"},
 )
 class SupervisedPCA(_LabelKernel):

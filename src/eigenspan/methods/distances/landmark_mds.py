@@ -25,7 +25,7 @@ from ...data import Distances, Input, Sample
 from ...data.rows.moments import Moments
 from ...data.rows.storage import Rows
 from ...data.x import AllOrLandmarkDistances, LandmarkDistances
-from ...errors import DegenerateWarning, DimensionError, GraphError, warn
+from ...errors import DegenerateWarning, DimensionError, GraphError, InputError, warn
 from ...graphs import Landmarks
 from ...graphs.landmarks import Choice, LandmarksLike, check_landmarks
 from ...graphs.sample_graph import landmark_rows
@@ -308,6 +308,11 @@ class LandmarkMDS(GramReducer):
     def _pose(self, sample: Sample) -> Posed:
         if isinstance(sample.x, LandmarkDistances):
             return self._pose_columns(sample.x)
+        if _is_table(self.landmarks):
+            raise InputError(
+                'landmarks= is a table of distances, which belongs to metric="precomputed", where X holds distances to the landmarks. '
+                "Here X holds points: pass the rows of the landmarks, or their number."
+            )
         x, wanted = sample.x, min(200, sample.x.n) if self.landmarks is None else self.landmarks
         chosen = landmark_rows(x, wanted, how=self.choice, random_state=self.random_state)
         X, q = x.arriving, chosen.size

@@ -69,6 +69,12 @@ class Dependence:
         scale = 1.0 / (n - 1) ** 2
         return (float(squares.sum()) - own) / 2 * scale, self.Z.T @ slopes * (-2 * scale / self.sigma**2)
 
+    def shares(self, V: Array) -> tuple[float, float]:
+        """Return the largest share of a kernel matrix that its factor misses, and the largest mean variance of its features."""
+        L = [kernel_factor(y, self.sigma) for y in (self.Z @ V).T]
+        missed = max(1.0 - float(np.sum(factor**2)) / len(self.Z) for factor in L)
+        return missed, max(float(factor.var(axis=0).sum()) for factor in L)
+
     def rotated(self, V: Array, sweeps: int) -> Array:
         """Return V after rotations in the planes of two projections, each to the best of some angles, until no angle is better."""
         Y, V = self.Z @ V, V.copy()

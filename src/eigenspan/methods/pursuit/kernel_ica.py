@@ -8,7 +8,7 @@ from ..._diagnostics import note, stage
 from ..._parameters import Count, Positive, Tolerance, Whole, attribute
 from ..._types import Array
 from ...data import Points, Sample
-from ...errors import ConvergenceWarning, warn
+from ...errors import ConvergenceWarning, PrecisionWarning, warn
 from ...numerics.descent.stiefel import Descent, minimise_on_stiefel
 from ...numerics.threads import one_blas_thread
 from ...problem import Fitted
@@ -21,6 +21,8 @@ from .white_directions import WhiteProjection, projected, refuse_few_rows
 
 #: Norm of a gradient that is rounding.
 _TINY = 1e-14
+#: Share of a kernel matrix that its factor may miss, and mean variance of its features below which it is constant but for rounding.
+_MISSED, _CONSTANT = 1e-3, 1e-5
 
 
 @method("pursuit", "min HSIC of all pairs", "covariance", "n D² q² per step", "S3 §3.1", "kica")
@@ -51,7 +53,8 @@ class KernelICA(WhiteProjection):
     n_components
         Number of sources that are returned, at most the rank of X.
     width
-        σ of the Gaussian kernel, in units of the standard deviation of a source.
+        σ of the Gaussian kernel, in units of the standard deviation of a source. A warning says if it is too small (below 0.05 or so)
+        or too large for the factors of the kernels.
     sweeps
         Maximum number of sweeps over the pairs of sources; 0 only descends from the directions of projection pursuit.
     tol
@@ -109,6 +112,7 @@ class KernelICA(WhiteProjection):
             run = minimise_on_stiefel(dependence, V, tol=self.tol * first + _TINY, max_iter=self.max_iter)
         note(descent_steps=run.values.size - 1, slope=run.slope)
         _warn_of_unfinished(run, self.max_iter, self.tol)
+        _warn_of_width(dependence, run.V)
         values = np.array([negentropy(y)[0] for y in (white.Z @ run.V).T])
         chosen = np.argsort(-values, kind="stable")[: self.n_components]
         fitted, _ = projected(white, run.V[:, chosen])
@@ -117,6 +121,19 @@ class KernelICA(WhiteProjection):
             path_=run.values,
             index_values_=values[chosen],
             n_iter_=max(1, run.values.size - 1),
+        )
+
+
+def _warn_of_width(dependence: Dependence, V: Array) -> None:
+    """Warn if the kernels of the sources are too narrow for their factors, or nearly constant."""
+    missed, varied = dependence.shares(V)
+    if missed > _MISSED or (varied < _CONSTANT and V.shape[1] > 1):
+        what, change = ("narrow", "larger") if missed > _MISSED else ("wide", "smaller")
+        found = f"miss {missed:.1%} of them" if missed > _MISSED else f"vary by {varied:.1e}"
+        warn(
+            f"width={dependence.sigma:g} is too {what}: the factors of the kernels {found}, so that hsic_ is not reliable, and the sources "
+            f"may not be separated. Use a {change} width=.",
+            PrecisionWarning,
         )
 
 

@@ -171,9 +171,12 @@ class ProjectionPursuitRegression(RegressorMixin, WhiteProjection):
         white, known = self._white(sample), sample.y.known
         y = sample.y.values[known]
         rng = np.random.default_rng(seed_of(self.random_state))
+        size = np.abs(y).max(axis=0)
+        y = y / np.where(size > 0, size, 1.0)  # squares of very large or small values would leave the range of numbers
         Z, level, unit = white.Z[known], y.mean(axis=0), _deviations(y)
         with stage("regression"), one_blas_thread():
             terms, path, rounds = self._terms(Z, (y - level) / unit, rng)
+        level, unit = level * size, unit * size
         terms.sort(key=lambda term: -_size(term.values))
         fitted, sign = projected(white, np.column_stack([term.v for term in terms]))
         functions = [_in_units(term, s, unit) for term, s in zip(terms, sign, strict=True)]

@@ -12,10 +12,12 @@ from ..._parameters import Count, Marker, NotNegative, TypeName
 from ..._types import Matrix
 from ...data import Input, Sample
 from ...data.y import ClassLabels
-from ...errors import InputError
+from ...errors import InputError, UnitError
 from ...graphs.weights.rules import RULES, ClassWeights
+from ...numerics.eigen import dense
 from ...problem import Features, Form, Posed
 from ...problem.forms import GIVEN_FORM, as_form, centring, degree, form_of, laplacian
+from ...problem.pose import not_psd
 from ..base.contract import FeatureReducer, features_of, points_of, refuse_idle
 from ..base.graph_embedding import check_given
 from ..base.table import NEIGHBOURS_AND_FEATURES, known_as, method
@@ -27,6 +29,9 @@ Costs: TypeAlias = Annotated[Any, str, *GIVEN_FORM, TypeName("str", "array", "sp
 PointCosts: TypeAlias = Annotated[
     Any, str, HasMethods("bind"), *GIVEN_FORM, TypeName("str", "weight specification", "array", "sparse matrix", "Form", "callable")
 ]  # fmt: skip
+
+#: Share of the largest eigenvalue of B up to which a negative one is rounding.
+_NEGATIVE = 1e-8
 
 
 def _parts(estimator: PairCosts) -> set[str]:
@@ -250,7 +255,9 @@ class PairCosts(CostProjection):
         if unit is None:
             return None
         if not isinstance(unit, Form):
-            return basis.compress(unit, psd=False)
+            return _checked_unit(basis.compress(unit, psd=False), self.ridge)
+        if not unit.psd:
+            _checked_unit(basis.restrict(unit), self.ridge)
         B = basis.restrict(unit) if sample.y is None else unit_over(basis, unit, sample.y)
         assert B is not None
         if not (B.diagonal().any() or isinstance(self.unit, str) or self.ridge):
@@ -258,6 +265,14 @@ class PairCosts(CostProjection):
                 "unit= is zero over the features: no length of the axes satisfies V'BV = I. Give another unit."
             )
         return B
+
+
+def _checked_unit(B: Form, ridge: float | None) -> Form:
+    """Return a unit; raise UnitError if, with the ridge, it is not positive semidefinite."""
+    values = dense.eigenvalues(B.to_dense()) + (ridge or 0.0)
+    if values[0] < -_NEGATIVE * np.abs(values).max():
+        raise UnitError(not_psd(values[0], values[-1]))
+    return B
 
 
 def _is_name(value: object, name: str) -> bool:

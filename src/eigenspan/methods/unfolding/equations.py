@@ -10,7 +10,8 @@ from ..._diagnostics import note, stage
 from ..._types import Array
 from ...numerics.eigen import dense
 from ...numerics.memory import require
-from ...numerics.sdp import Program, Solution
+from ...numerics.sdp import Certificate, Program, Solution
+from ...numerics.sdp.certificate import net_value
 from ...numerics.sdp.faces import Face, exposed_face
 from .solver_settings import SDP
 from .task import Bounds, Held, Task
@@ -18,12 +19,14 @@ from .unfolding_base import BoundedUnfolding
 
 #: The program of the independent equations is solved to this share of the requested gap, because the others multiply its violations.
 _INNER = 0.1
+#: Violation of a squared distance, as a share of it, beyond which a solution is no embedding of these distances.
+_FAR = 0.1
 _CONTRADICTION = 'use constraint="inequality" or "slack" for distances that are not Euclidean or not exact.'
 
 
 def strings_task(unfolding: BoundedUnfolding, held: Held, points: Array | None) -> Task:
     """Return the problem of maximising the variance under the constraints that the parameters ask for."""
-    return Equations.of(held) if unfolding.constraint == "equality" else Bounds.of(unfolding).task(held, points)
+    return Equations.of(held, points) if unfolding.constraint == "equality" else Bounds.of(unfolding).task(held, points)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,9 +34,10 @@ class Equations(Task):
     """``v = d`` for all pairs. Points are ``Y = Q F`` with Q of the face; equations that follow from others are left out."""
 
     face: Face
+    incumbent: Array | None = None
 
     @staticmethod
-    def of(held: Held) -> Equations:
+    def of(held: Held, points: Array | None = None) -> Equations:
         """Return the problem of maximising the variance under these equations."""
         p, n = len(held.pairs), held.n
         require(
@@ -44,13 +48,28 @@ class Equations(Task):
         with stage("faces"):
             face = exposed_face(n, held.pairs, held.bounds / held.unit)
         note(face=face.basis.shape[1], equations=face.rows.size)
-        return Equations(held=held, face=face, constraint="equality", contradiction=_CONTRADICTION)
+        return Equations(
+            held=held, face=face, constraint="equality", contradiction=_CONTRADICTION,
+            incumbent=None if points is None else points[held.groups.first],
+        )  # fmt: skip
 
     def solve(self, sdp: SDP) -> tuple[Solution, Array]:
-        found = sdp.solve(self.program(), tol=_INNER * sdp.tol, callback=sdp.teller(self.objective))
+        program = self.program()
+        found = sdp.solve(program, tol=_INNER * sdp.tol, callback=sdp.teller(self.objective))
         every = np.zeros(len(self.held.pairs))
         every[self.face.rows] = found.weights * (self.held.unit / self.held.bounds[self.face.rows])
-        return self._with_all_pairs(found, sdp.tol), every
+        return self._or_data(program, self._with_all_pairs(found, sdp.tol), sdp.tol), every
+
+    def _or_data(self, program: Program, solution: Solution, tol: float) -> Solution:
+        """Return the data instead of a solution that is far from satisfying the equations, if the data satisfy them."""
+        if self.incumbent is None or solution.certificate.violation <= _FAR:
+            return solution
+        F = np.asarray(np.linalg.lstsq(self.face.basis, self.incumbent, rcond=None)[0], dtype=np.float64)
+        value = net_value(program, F)
+        upper = solution.upper if solution.upper >= value else np.inf
+        data = replace(solution, factor=F, certificate=Certificate(value, value, upper, 0.0))
+        data = self._with_all_pairs(data, tol)
+        return data if data.certificate.violation <= tol else solution
 
     def program(self) -> Program:
         """Return the program of the independent equations, all scaled to one right-hand side."""

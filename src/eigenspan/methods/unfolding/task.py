@@ -215,6 +215,10 @@ class Bounds:
     def of(unfolding: Any) -> Bounds:
         """Return the bounds from the parameters of an estimator."""
         e = unfolding
+        if e.constraint == "band" and not e.band:
+            raise InputError(
+                'band=0 leaves no band: squared distances are then given by equations. Use MVU(constraint="equality"), or band > 0.'
+            )
         return Bounds(e.constraint, e.band, e.price, int(e.power), seed_of(e.random_state))
 
     def task(

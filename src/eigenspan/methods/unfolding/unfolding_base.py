@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..._compat import HasMethods, StrOptions
+from ..._compat import HasMethods, Interval, StrOptions
 from ..._parameters import Count, Positive, Tolerance, TypeName, attribute, literal_set, parameter
 from ..._types import Array
 from ...data import Classes, Input, Sample
@@ -144,6 +145,10 @@ Constraint = Literal["inequality", "slack", "band"]
 ExactConstraint = Literal["inequality", "slack", "band", "equality"]
 
 
+#: Share by which squared distances may shrink; `Bounds` refuses 0, which means equations.
+Band = Annotated[float, Interval(Real, 0, 1, closed="left")]
+
+
 class BoundedUnfolding(Unfolding):
     """Unfoldings whose bounds on squared distances have one of several forms: `Bounds` is made of their parameters.
 
@@ -165,7 +170,7 @@ class BoundedUnfolding(Unfolding):
     """
 
     constraint: ExactConstraint = "inequality"
-    band: Tolerance = 0.05
+    band: Band = 0.05
     price: Positive | Literal["auto"] = "auto"
     power: Literal[1, 2] = 2
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ..._diagnostics import stage
 from ..._types import Array, Index, Integers, Mask, Matrix
-from ...errors import DimensionError, GraphError
+from ...errors import DimensionError, GraphError, InputError
 from ...graphs.neighbours.graph import neighbourhoods
 from ...graphs.weights.reconstruction_weights import (
     ROUNDING,
@@ -140,6 +140,13 @@ def local_singular_vectors(X: Array) -> tuple[Array, Array]:
 
 
 def check_local(graph: sp.csr_array, points: Array, d: int, needed: int, what: str) -> None:
+    if not (isinstance(points, np.ndarray) or sp.issparse(points)) or not sp.issparse(graph):
+        raise InputError(
+            f"{what} takes an array of points and the sparse neighbour lists of a graph over them, such as KNN(12).build(X).lists(); got a "
+            f"{type(points).__name__} and a {type(graph).__name__}."
+        )
+    if graph.shape[0] != points.shape[0]:
+        raise InputError(f"{what}: there are {points.shape[0]} points, and neighbour lists of {graph.shape[0]}.")
     if d > points.shape[1]:
         raise DimensionError(
             f"{what}: n_components={d} exceeds n_features={points.shape[1]}, the largest tangent dimension there is."

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..._checks import real_numbers
 from ..._types import Array, Index, Matrix
 from ...errors import InputError
 from ...graphs.class_graphs import class_codes, class_indicator
@@ -71,7 +72,7 @@ def laplacian(W: Matrix) -> Form:
         L = diagonal(degrees(W)) - W
         positive = _nowhere_negative(W)
     else:
-        W = sp.csr_array(W)
+        W = _checked_weights(W)
         probe = np.random.default_rng(0).standard_normal(W.shape[0])
         if W.nnz and not np.allclose(W @ probe, W.T @ probe, rtol=1e-6, atol=1e-9 * abs(W).max()):
             raise InputError(
@@ -102,7 +103,20 @@ def degree(W: Matrix) -> Form:
     >>> degree(np.array([[0.0, 2.0], [2.0, 0.0]])).diagonal()
     array([2., 2.])
     """
-    return diagonal(degrees(W))
+    return diagonal(degrees(W if isinstance(W, Form) else _checked_weights(W)))
+
+
+def _checked_weights(W: Matrix) -> sp.csr_array:
+    """Return a square matrix of finite weights as a sparse one."""
+    given = W if sp.issparse(W) else real_numbers(W, "Weights", InputError)
+    if given.ndim != 2 or given.shape[0] != given.shape[1]:
+        raise InputError(
+            f"Weights must be a square matrix, a row and a column for every sample; got shape {given.shape}."
+        )
+    found = sp.csr_array(given)
+    if bad := int(found.nnz - np.count_nonzero(np.isfinite(found.data))):
+        raise InputError(f"Weights must be finite numbers; {bad} of {found.nnz} are NaN or infinite.")
+    return found
 
 
 def class_graph(codes: Index) -> Form:
