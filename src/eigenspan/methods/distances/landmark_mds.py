@@ -308,11 +308,7 @@ class LandmarkMDS(GramReducer):
     def _pose(self, sample: Sample) -> Posed:
         if isinstance(sample.x, LandmarkDistances):
             return self._pose_columns(sample.x)
-        if _is_table(self.landmarks):
-            raise InputError(
-                'landmarks= is a table of distances, which belongs to metric="precomputed", where X holds distances to the landmarks. '
-                "Here X holds points: pass the rows of the landmarks, or their number."
-            )
+        _refuse_table(self.landmarks)
         x, wanted = sample.x, min(200, sample.x.n) if self.landmarks is None else self.landmarks
         chosen = landmark_rows(x, wanted, how=self.choice, random_state=self.random_state)
         X, q = x.arriving, chosen.size
@@ -334,6 +330,15 @@ class LandmarkMDS(GramReducer):
         place = partial(_placed_in_blocks, X=X, step=max(1, _ENTRIES // X.shape[1]))
         posed = told(self, *triangulation(H, rows, x.n, place, self.n_components))
         return posed.having(landmarks_=landmarks) if landmarks.ndim == 1 else posed
+
+
+def _refuse_table(landmarks: object) -> None:
+    """Raise if the landmarks are given by distances, but X holds points."""
+    if _is_table(landmarks):
+        raise InputError(
+            'landmarks= is a table of distances, which belongs to metric="precomputed", where X holds distances to the landmarks. '
+            "Here X holds points: pass the rows of the landmarks, or their number."
+        )
 
 
 def _is_table(landmarks: object) -> bool:
