@@ -22,6 +22,7 @@ from ..._diagnostics import note, stage
 from ..._parameters import Metric, attribute, parameter
 from ..._types import Array, Index, Matrix
 from ...data import Distances, Input, Sample
+from ...data.read import is_precomputed
 from ...data.rows.moments import Moments
 from ...data.rows.storage import Rows
 from ...data.x import AllOrLandmarkDistances, LandmarkDistances
@@ -245,6 +246,14 @@ def _kind_of_table(estimator: LandmarkMDS) -> type[Distances]:
     return LandmarkDistances if _is_table(estimator.landmarks) else AllOrLandmarkDistances
 
 
+def _refuse_table(estimator: LandmarkMDS) -> None:
+    if _is_table(estimator.landmarks) and not is_precomputed(estimator.metric):
+        raise InputError(
+            'landmarks= is a table of distances, which belongs to metric="precomputed", where X holds distances to the landmarks. '
+            "Here X holds points: pass the rows of the landmarks, or their number."
+        )
+
+
 @method("distances", "max −½HΔ²H on landmarks", "embedding", "n q", "S3 §4")
 @known_as(
     "Landmark multidimensional scaling",
@@ -303,12 +312,11 @@ class LandmarkMDS(GramReducer):
 
     landmarks_: Index = attribute()
 
-    _input: ClassVar[Input] = Input(pairs=("metric",), columns=_kind_of_table, blocks=True)
+    _input: ClassVar[Input] = Input(pairs=("metric",), columns=_kind_of_table, blocks=True, idle=_refuse_table)
 
     def _pose(self, sample: Sample) -> Posed:
         if isinstance(sample.x, LandmarkDistances):
             return self._pose_columns(sample.x)
-        _refuse_table(self.landmarks)
         x, wanted = sample.x, min(200, sample.x.n) if self.landmarks is None else self.landmarks
         chosen = landmark_rows(x, wanted, how=self.choice, random_state=self.random_state)
         X, q = x.arriving, chosen.size
@@ -330,15 +338,6 @@ class LandmarkMDS(GramReducer):
         place = partial(_placed_in_blocks, X=X, step=max(1, _ENTRIES // X.shape[1]))
         posed = told(self, *triangulation(H, rows, x.n, place, self.n_components))
         return posed.having(landmarks_=landmarks) if landmarks.ndim == 1 else posed
-
-
-def _refuse_table(landmarks: object) -> None:
-    """Raise if the landmarks are given by distances, but X holds points."""
-    if _is_table(landmarks):
-        raise InputError(
-            'landmarks= is a table of distances, which belongs to metric="precomputed", where X holds distances to the landmarks. '
-            "Here X holds points: pass the rows of the landmarks, or their number."
-        )
 
 
 def _is_table(landmarks: object) -> bool:
