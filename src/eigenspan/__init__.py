@@ -13,7 +13,8 @@ Methods
     unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU,
                     MaximumCovarianceUnfolding, UnfoldingCertificate
     two views       CCA, KernelCCA, MultiviewCCA
-    kernel learning KernelLearner, AffinityLearner, complete_kernel, low_rank_kernel, LowRankKernel
+    kernel learning KernelLearner, AffinityLearner, complete_kernel, low_rank_kernel, LowRankKernel,
+                    order_constrained_kernel, OrderedKernel
     few labels      EigenmapRegressor, EigenmapClassifier
     known positions Anchored
     custom          TraceReducer, PairCosts, GraphEmbeddingFramework, External
@@ -43,7 +44,15 @@ from typing import TYPE_CHECKING
 
 from .graphs import KNN, MST, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.path_similarity import PathSimilarity
-from .learning import AffinityLearner, KernelLearner, LowRankKernel, complete_kernel, low_rank_kernel
+from .learning import (
+    AffinityLearner,
+    KernelLearner,
+    LowRankKernel,
+    OrderedKernel,
+    complete_kernel,
+    low_rank_kernel,
+    order_constrained_kernel,
+)
 from .methods.alignment import LLTSA, LTSA, GeodesicNullspaceAnalysis, HessianLLE, ModifiedLLE
 from .methods.discriminant import DNE, LDA, LDE, LFDA, MFA, RoweisDA, SupervisedNonlinearLocalEmbedding, SupervisedPCA
 from .methods.discriminant.margins import SSDNE, SSMFA
@@ -256,6 +265,7 @@ __all__ = [
     "MultiviewCCA",
     "NormalizedKernels",
     "NystromKernel",
+    "OrderedKernel",
     "OrdinalIsomap",
     "OrientedPCA",
     "PairCosts",
@@ -296,6 +306,7 @@ __all__ = [
     "methods",
     "nearest_psd",
     "nystrom",
+    "order_constrained_kernel",
     "save",
     "spectrum_kernel",
     "to_anndata",

@@ -119,6 +119,12 @@ TOPICS: tuple[Topic, ...] = (
         "Bregman divergence between matrices; LogDet divergence; kernel learning from constraints",
     ),
     Topic(
+        "order_constrained_kernel(W, y)",
+        "Order-constrained kernels of a graph",
+        "spectral transform of a graph kernel; nonparametric transform of a graph kernel; spectral transform of the Laplacian; "
+        "kernel alignment; discriminative training of kernels",
+    ),
+    Topic(
         "UnfoldingCertificate",
         "Certificate of an unfolding",
         "duality gap; dual of maximum variance unfolding; fastest mixing Markov process",

@@ -128,12 +128,12 @@ class FunctionOf:
 
         For a decaying function these may be few; then only they are computed.
         """
-        values, U = self._smallest(rank)
+        values, U = self.smallest(rank)
         weights = self.function(values)
         keep = weights > 1e-15 * weights.max(initial=0.0)
         return U[:, keep] * np.sqrt(weights[keep])
 
-    def _smallest(self, rank: int | None) -> tuple[Array, Array]:
+    def smallest(self, rank: int | None) -> tuple[Array, Array]:
         most = self.n - (0 if self.removed is None else self.removed.shape[1])
         problem = TraceProblem(self.form, None, "min", self.removed)
         if rank is not None and rank < most:
