@@ -163,6 +163,15 @@ def read(
     return _with_y(x, y, accepted, values), _seen(twin)
 
 
+def refuse_distributed(x: XKind, name: str) -> None:
+    """Raise if rows that are to have weights are a Dask collection."""
+    if x.lazy:
+        raise InputError(
+            f"X is a Dask collection, and {name} weights only rows in the memory of one process: pass X.compute() with sample_weight=, or "
+            "leave sample_weight= out."
+        )
+
+
 def read_weights(sample_weight: object, n: int) -> Array:
     """Return one weight per row, in double precision. Raise unless they are finite, not negative, and not all zero."""
     refuse_lazy(sample_weight, "sample_weight")

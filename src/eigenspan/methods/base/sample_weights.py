@@ -21,7 +21,7 @@ import numpy as np
 from ..._diagnostics import stage
 from ..._types import Array, Index
 from ...data import Actions, Classes, PastClasses, Sample
-from ...data.read import read_weights
+from ...data.read import read_weights, refuse_distributed
 from ...data.rows.storage import PastRows
 from ...data.x import Points
 from ...errors import DimensionError, InputError, LabelError
@@ -62,6 +62,7 @@ def weighted(estimator: Reducer, sample: Sample, sample_weight: object) -> tuple
     if sample_weight is None:
         return sample, None
     name = type(estimator).__name__
+    refuse_distributed(sample.x, name)
     _refuse_without_weights(estimator, sample, name)
     weights = read_weights(sample_weight, sample.n)
     if np.all(weights == 1):
@@ -106,12 +107,7 @@ def _refuse_lost_classes(y: Classes, weights: Array) -> None:
 
 
 def _refuse_without_weights(estimator: Reducer, sample: Sample, name: str) -> None:
-    """Raise if rows cannot be repeated: they are not in memory, are a time series, or are given pair by pair."""
-    if sample.x.lazy:
-        raise InputError(
-            f"X is a Dask collection, and {name} weights only rows in the memory of one process: pass X.compute() with sample_weight=, or "
-            "leave sample_weight= out."
-        )
+    """Raise if rows cannot be repeated: they are a time series, are given pair by pair, or are named by parameters."""
     if isinstance(sample.y, Actions):
         raise InputError(
             f"{name} does not take sample_weight=: its rows are a time series, in which a repeated row would be another step. "
