@@ -41,7 +41,6 @@ def test_the_axes_are_correct(figure):
 
 @pytest.mark.parametrize("figure", CLAIMS)
 @pytest.mark.every(3)
-@pytest.mark.long
 def test_other_seeds_show_the_same(figure):
     draws = [holds(figure, seed=seed) for seed in range(100, 112)]
     assert sum(shown for shown, _ in draws) >= 9, draws
