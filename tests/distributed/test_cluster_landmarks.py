@@ -59,7 +59,6 @@ def same_up_to_signs(A: Any, B: Any, tol: float) -> None:
     ],
     ids=str,
 )
-@pytest.mark.every(2)
 def test_a_fit_to_landmarks_is_that_of_one_process(estimator: Any) -> None:
     Y = estimator.fit(LAZY).transform(LAZY)
     assert Y.chunks == ((351, 351, 351, 147), (estimator.n_components,))
@@ -84,7 +83,6 @@ def test_classes_in_the_feature_space_of_a_kernel(make: Any) -> None:
 
 
 @pytest.mark.parametrize("choice", ["random", "maxmin", "kmeans++", "leverage", "cholesky"])
-@pytest.mark.every(2)
 def test_landmarks_are_chosen_on_the_cluster(choice: Any) -> None:
     estimator = KernelPCA(2, gamma=0.01, landmarks=Landmarks(80, choice=choice))
     chosen = estimator.fit(LAZY).landmarks_
