@@ -263,6 +263,7 @@ LEFT_OUT = {
     "KernelICA": "a descent, which stops where its tolerance says",
     "KDR": "a descent, which stops where its tolerance says",
     "AffinityLearner": "a descent, which stops where its tolerance says",
+    "GraphEmbeddingFramework": "the fit of TraceReducer, with its parameters under other names",
     "FactorAnalysis": "scikit-learn's",
     "FastICA": "scikit-learn's",
     "NCA": "scikit-learn's",
