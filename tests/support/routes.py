@@ -264,6 +264,7 @@ LEFT_OUT = {
     "KDR": "a descent, which stops where its tolerance says",
     "AffinityLearner": "a descent, which stops where its tolerance says",
     "GraphEmbeddingFramework": "the fit of TraceReducer, with its parameters under other names",
+    "TraceReducer": "forms of the other methods, over rows in memory",
     "FactorAnalysis": "scikit-learn's",
     "FastICA": "scikit-learn's",
     "NCA": "scikit-learn's",
