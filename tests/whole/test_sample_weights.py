@@ -42,10 +42,15 @@ MORE = [
     Case("LLE-landmarks", es.LLE(landmarks=20), False, False),
     Case("PPCA-auto", es.PPCA("auto"), False, False),
     Case("LDA-reduce", es.LDA(reduce=2), False, False),
+    Case("LPP-origin", es.LPP(center=False), False, False),
+    Case("KernelPCA-origin", es.KernelPCA(2, gamma=0.01, center=False), False, False),
+    Case("LaplacianEigenmaps-alpha", es.LaplacianEigenmaps(alpha=1), False, False),
+    Case("LFDA-trace-ratio", es.LFDA(2, criterion="trace-ratio"), False, False),
 ]
 #: Methods that take any weights: embeddings that count rows by masses, and methods of sums over the rows.
 REAL = [
-    es.LaplacianEigenmaps(), es.LaplacianEigenmaps(unit="covariance"), es.DiffusionMap(), es.CommuteTimeEmbedding(), es.LLE(),
+    es.LaplacianEigenmaps(), es.LaplacianEigenmaps(unit="covariance"), es.LaplacianEigenmaps(alpha=1),
+    es.DiffusionMap(), es.CommuteTimeEmbedding(), es.LLE(),
     es.ModifiedLLE(),
     es.LTSA(), es.HessianLLE(), es.GeodesicNullspaceAnalysis(), es.Isomap(), es.KernelIsomap(), es.PCA(2), es.PPCA(2), es.LDA(2), es.MMC(2),
     es.SupervisedPCA(2), es.SSFDA(2, gamma=0), es.SDA(2, mu=0), es.LDA(2, criterion="trace-ratio"),
@@ -162,6 +167,26 @@ def test_real_weights_of_eigenmaps_are_those_of_a_dense_laplacian() -> None:
     W = np.maximum(A, A.T) * np.outer(weights, weights)
     D = np.diag(W.sum(axis=1))
     assert same_subspace(fitted.embedding_, eigh(D - W, D)[1][:, 1:3], 1e-5)
+
+
+def test_real_weights_scale_lle_to_unit_covariance() -> None:
+    weights = np.random.default_rng(5).uniform(0.2, 3, N)
+    found = es.LLE(2, n_neighbors=8).fit(X, sample_weight=weights).embedding_
+    assert_near(np.cov(found.T, aweights=weights, ddof=0), np.eye(2), 1e-7)
+
+
+def test_y_as_it_was_given_repeats_too() -> None:
+    def same(points: Any, y: Any) -> Any:
+        assert len(points) == len(y) == ROWS.size
+        return es.problem.forms.within(np.asarray(y))
+
+    form = es.TraceReducer(1, minimise=same, unit="total").fit(X, Y, sample_weight=WEIGHTS)
+    assert_near(
+        form.transform(NEW), es.TraceReducer(1, minimise=same, unit="total").fit(X[ROWS], Y[ROWS]).transform(NEW)
+    )
+    copies = np.stack([X + 0.1 * np.cos(X), X - 0.1 * np.sin(X)])
+    noisy = es.OrientedPCA(2).fit(X, copies, sample_weight=WEIGHTS)
+    assert_near(noisy.transform(NEW), es.OrientedPCA(2).fit(X[ROWS], copies[:, ROWS]).transform(NEW))
 
 
 @pytest.mark.parametrize("name", ["LPP", "KernelPCA", "CCA", "MVU", "KDR", "SpectralClustering"])
