@@ -180,9 +180,10 @@ _ORDER = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_
 #: Methods that refuse these places, and methods that random rows do not determine, or for which the order of the rows matters.
 _EXCUSED = {
     **dict.fromkeys(
-        ("GeodesicNullspaceAnalysis", "LFDA", "MFA", "LDE", "SSDNE", "SSMFA", "SSLFDA", "SSMMC", "SSFDA"), _PLACES
+        ("GeodesicNullspaceAnalysis", "LFDA", "MFA", "LDE", "SSDNE", "SSMFA", "SSLFDA", "SSMMC", "SSFDA", "PairCosts"),
+        _PLACES,
     ),
-    **dict.fromkeys(("SAVE", "ContourRegression", "TraceReducer"), _ORDER),
+    **dict.fromkeys(("SAVE", "ContourRegression", "KernelICA", "TraceReducer"), _ORDER),
     **dict.fromkeys(("SpectralClustering", "HessianLLE", "PHD"), _PLACES + _ORDER),
 }
 
