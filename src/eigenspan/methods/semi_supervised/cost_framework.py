@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -173,7 +173,7 @@ class PairCosts(CostProjection):
 
     labelled: Costs | None = "local_between"
     unlabelled: PointCosts | None = "local"
-    unit: Literal["projection", "embedding", "degree"] | Costs = "local_within"
+    unit: Costs = "local_within"
     gamma: NotNegative = 0.1
     n_rivals: Count | None = None
     affinity: ClassWeights = "neighbours"
