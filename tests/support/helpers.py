@@ -180,7 +180,19 @@ _ORDER = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_
 #: Methods that refuse these places, and methods that random rows do not determine, or for which the order of the rows matters.
 _EXCUSED = {
     **dict.fromkeys(
-        ("GeodesicNullspaceAnalysis", "LFDA", "MFA", "LDE", "SSDNE", "SSMFA", "SSLFDA", "SSMMC", "SSFDA", "PairCosts"),
+        (
+            "Anchored",
+            "GeodesicNullspaceAnalysis",
+            "LFDA",
+            "MFA",
+            "LDE",
+            "SSDNE",
+            "SSMFA",
+            "SSLFDA",
+            "SSMMC",
+            "SSFDA",
+            "PairCosts",
+        ),
         _PLACES,
     ),
     **dict.fromkeys(("SAVE", "ContourRegression", "KernelICA", "TraceReducer"), _ORDER),

@@ -407,11 +407,15 @@ def checked_rows(
         raise
 
 
-def refuse_disguised(X: Any) -> None:
-    """Raise if X is no table, or if numpy would give its values another meaning: objects, masked values, complex numbers, dates."""
+def refuse_disguised(X: Any, *, objects: bool = False) -> None:
+    """Raise if X is no table, or if numpy would give its values another meaning: objects, masked values, complex numbers, dates.
+
+    Objects are accepted on request, where rows are only counted and selected.
+    """
     if X is not None:
         refuse_no_table(X)
-    refuse_objects(X)
+    if not objects:
+        refuse_objects(X)
     if np.ma.isMaskedArray(X):
         raise InputError(
             f"X is a masked array, with {int(np.ma.count_masked(X))} of {X.size} values masked, and what lies under a mask would be taken "

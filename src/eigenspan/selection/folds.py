@@ -64,9 +64,8 @@ class SemiSupervisedKFold(Declared):
         self, X: TableLike | None, y: VectorLike, groups: VectorLike | None = None
     ) -> Iterator[tuple[Index, Index]]:
         """Yield the indices ``(train, test)`` of each fold; `groups` is not used."""
-        rows: Any = y if X is None else X  # only counted: they may be of any kind
-        n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-        codes = read_classes(y, n, unlabeled=self.unlabeled, name="SemiSupervisedKFold").codes
+        rows = sized(y if X is None else X)
+        codes = read_classes(y, rows.shape[0], unlabeled=self.unlabeled, name="SemiSupervisedKFold").codes
         for test in self.folds(codes):
             yield np.setdiff1d(np.arange(codes.size), test), test
 
@@ -85,7 +84,7 @@ class SemiSupervisedKFold(Declared):
 
 def sized(X: TableLike) -> HasShape:
     """Return X as a table with a shape, whose rows can be indexed."""
-    refuse_disguised(X)
+    refuse_disguised(X, objects=True)
     try:
         table: Any = X.tocsr() if is_sparse(X) else X if hasattr(X, "shape") else np.asarray(X)
         table.shape[0]
