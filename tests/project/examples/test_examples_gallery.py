@@ -34,6 +34,11 @@ def _run(path, capsys):
 each_page = pytest.mark.parametrize("path", gallery.pages(), ids=lambda path: f"{path.parent.name}-{path.stem}")
 
 
+def test_pages_of_the_site_have_names_of_their_own() -> None:
+    names = [path.name for path in gallery.pages() if path.name.startswith("plot_")]
+    assert len(set(names)) == len(names) > 10
+
+
 @each_page
 @pytest.mark.every(8, start=2)
 def test_pages_run_with_two_draws(path, capsys, monkeypatch):

@@ -5,7 +5,7 @@ S0, table II: the data sets
 Kokiopoulou, Chen and Saad (2011) list the numbers of classes and of samples per class of five data sets. Of four of them, as
 they are used for figures 21 and 22, ours are counted here.
 
-.. image:: /images/gallery/s0-table-2.png
+.. image:: /images/gallery/s0-table-ii.png
    :alt: what the data gave
 """
 
