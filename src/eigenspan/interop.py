@@ -28,8 +28,8 @@ def to_anndata(estimators: Any, adata: Any = None, *, X: Any = None) -> Any:
 
     - `PCA` as ``"pca"``: ``varm["PCs"]``, and in ``uns["pca"]`` ``variance``, ``variance_ratio`` and ``params["zero_center"]``;
     - `DiffusionMap` as ``"diffmap"``: ``obsm["X_diffmap"]`` and ``uns["diffmap_evals"]`` as in ``sc.tl.diffmap``: unit eigenvectors of
-    the symmetric matrix, including the stationary one as the first. The embedding itself is in ``obsm["X_diffusionmap"]``. The graph is
-    also written to ``uns["neighbors"]``, for ``sc.tl.dpt``, unless that exists.
+      the symmetric matrix, including the stationary one as the first. The embedding itself is in ``obsm["X_diffusionmap"]``. The graph
+      is also written to ``uns["neighbors"]``, for ``sc.tl.dpt``, unless that exists.
 
     Parameters
     ----------

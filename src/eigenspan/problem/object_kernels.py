@@ -18,7 +18,7 @@ def jaccard_kernel(a: Iterable[Hashable], b: Iterable[Hashable]) -> float:
     It is a positive definite kernel of sets. Use it as ``kernel=`` with a list of sets as X: tags, baskets, words of a text. Two empty sets
     have the value one.
 
-    Cost: O(|a| + |b|).
+    Cost: O(1) for each element of a and b.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def spectrum_kernel(a: Sequence[Any], b: Sequence[Any], k: int = 3) -> float:
     short texts; ``functools.partial(spectrum_kernel, k=4)`` sets k. A string shorter than k has no pieces: its value with others is zero,
     and with itself too.
 
-    Cost: O(k (|a| + |b|)).
+    Cost: O(k) for each letter of a and b.
 
     Parameters
     ----------
