@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.optimize import nnls
 
 from .._checks import check_parameter, real_numbers
@@ -13,6 +12,8 @@ from .._parameters import Count, Marker
 from .._types import Array, Index, Sparse, TableLike, VectorLike, is_sparse
 from ..data.y import read_classes
 from ..errors import GraphError, InputError, LabelError
+from ..graphs import components
+from ..graphs.neighbours.graph import affinity_graph
 from ..numerics.eigen import dense
 from ..numerics.memory import refuse_lazy
 from ..problem.forms import laplacian
@@ -124,27 +125,19 @@ def order_constrained_kernel(
 
 def _affinities(W: TableLike) -> Sparse:
     """Return the weights without their diagonal. Raise if they are not those of a connected graph."""
-    found = sp.csr_array(W) if is_sparse(W) else sp.csr_array(real_numbers(W, "W", InputError))
-    if found.ndim != 2 or found.shape[0] != found.shape[1] or found.shape[0] < 2:
+    table = W if is_sparse(W) else real_numbers(W, "W", InputError)
+    if table.ndim != 2 or min(table.shape) < 2:
         raise InputError(
-            f"W must be a square matrix of affinities between at least two points; got shape {found.shape}."
+            f"W must be a square matrix of affinities between at least two points; got shape {table.shape}."
         )
-    found = sp.csr_array(found.astype(np.float64))
-    if not np.all(np.isfinite(found.data)) or found.data.min(initial=0.0) < 0:
-        raise InputError(
-            "W has entries that are negative, NaN or infinite. Affinities must be finite and not negative."
-        )
-    if abs(found - found.T).max() > 1e-10 * found.data.max(initial=0.0):
-        raise InputError("W is not symmetric. Use (W + W.T) / 2 if that is what you mean.")
-    found.setdiag(0.0)
-    found.eliminate_zeros()
-    pieces = int(sp.csgraph.connected_components(found, directed=False)[0])
+    graph = affinity_graph(table)
+    pieces = components(graph)[0]
     if pieces > 1:
         raise GraphError(
             f"The graph of W has {pieces} components, and the eigenvalue 0 as many eigenvectors, which have no order. Use more neighbours, "
             "or weights that connect it."
         )
-    return found
+    return graph.distances
 
 
 def _aligned(U: Array, codes: Index, free_constant: bool) -> tuple[Array, float]:

@@ -53,7 +53,7 @@ def solve_program(
     first = _by_contraction(near, rule)
     if first.status != "stalled":
         return first
-    return _solved(program, replace(rule.after(began, 0), max_iter=max_iter), first)
+    return _solved(program, rule.after(began, 0), first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ def _low_rank(program: Program, rule: _Rule, first: Solution | None) -> Solution
     )  # fmt: skip
     if not program.has_lower_bound:
         return found
-    return _improved(found, found.factor, found.certificate, found, rule.tol)
+    return _improved(found, found.factor, found.certificate, found, rule.tol)  # without an upper bound that is wrong
 
 
 def _may_be_dense(program: Program, rule: _Rule) -> bool:
