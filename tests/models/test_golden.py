@@ -134,10 +134,11 @@ def test_crafted_files_are_harmless(folder: Path, tmp_path: Path) -> None:
     assert len(found) >= 30
     harmless = {what[3:]: outcome for what, outcome in found.items() if outcome != "refused"}
     assert {outcome.split(":")[0] for outcome in harmless.values()} <= {"used", "unusable"}
-    assert harmless.keys() == {
+    expected = {
         "a sparse row of 2^40 columns",  # in a parameter that only a fit would read
         "steps without end",
         "clusters without end",
         "more neighbours than rows",
         "a distance without end",
     }
+    assert harmless.keys() == expected & {what[3:] for what in found}  # models of a later scikit-learn are left out

@@ -258,11 +258,13 @@ def work(folder: Path, first: int, last: int, report: Path) -> None:
 
 
 def use_all(folder: Path, crafted: Path, report: Path) -> None:
-    """Load and use crafted files; a text file for each names its original model."""
+    """Load and use crafted files, of the models in the folder; a text file for each names its original model."""
     warnings.simplefilter("ignore")
     rows = pickle.loads((folder / "rows.pkl").read_bytes())
-    paths = sorted(crafted.glob("*.eig"))
-    names = [path.with_suffix(".txt").read_text() for path in paths]
+    original = {path: path.with_suffix(".txt").read_text() for path in sorted(crafted.glob("*.eig"))}
+    paths = [path for path, name in original.items() if name in rows]
+    assert paths, "no crafted file is of a model in the folder"
+    names = [original[path] for path in paths]
     for name in {*names}:
         used(folder / f"{name}.eig", rows[name])
     watch = _watch()
